@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <sandbox/api/error.hpp>
+#include <sandbox/api/messages.hpp>
+#include <sandbox/async/task.hpp>
+#include <sandbox/base/secret.hpp>
+#include <sandbox/http/url.hpp>
+
+namespace sandbox::client {
+
+struct Settings {
+    http::Url server;
+    Secret token;
+    std::optional<std::string> ca_file;
+};
+
+/// What went wrong with a call, with what the server said of it.
+struct Failure {
+    Error error;
+    std::string code;        // the API's code, "" when no server answered
+    std::string request_id;  // "" when there is none
+    unsigned status = 0;     // 0 when no server answered
+};
+template <class T>
+using Answer = std::expected<T, Failure>;
+
+struct ListQuery {
+    std::optional<std::string> tenant;
+    std::vector<std::string> states;
+    std::optional<std::int64_t> limit;
+    std::optional<std::string> cursor;
+    std::optional<domain::SandboxId> sandbox_id;  // operations only
+};
+
+/// The operators' side of the API, typed. One server; any number of calls side by side. Lives on the io thread.
+/// wait_seconds (0 to 60) makes the call answer when its operation has ended or the time is up.
+class Client {
+public:
+    Client(asio::any_io_executor executor, Settings settings);
+    ~Client();
+
+    Task<Answer<api::Health>> health(Deadline deadline);
+    Task<Answer<api::SandboxAndOperation>> create(const domain::SandboxSpec& spec, std::string idempotency_key,
+                                                  int wait_seconds, Deadline deadline);
+    Task<Answer<api::SandboxList>> sandboxes(ListQuery query, Deadline deadline);
+    Task<Answer<domain::Sandbox>> sandbox(domain::SandboxId id, Deadline deadline);
+    Task<Answer<domain::Sandbox>> extend(domain::SandboxId id, std::int64_t ttl_seconds, Deadline deadline);
+    Task<Answer<domain::Operation>> exec(domain::SandboxId id, const domain::Command& command,
+                                         std::string idempotency_key, int wait_seconds, Deadline deadline);
+    Task<Answer<domain::Operation>> destroy(domain::SandboxId id, int wait_seconds, Deadline deadline);
+    Task<Answer<domain::Operation>> operation(domain::OperationId id, int wait_seconds, Deadline deadline);
+    Task<Answer<api::OperationList>> operations(ListQuery query, Deadline deadline);
+    Task<Answer<domain::Operation>> cancel(domain::OperationId id, Deadline deadline);
+    Task<Answer<std::vector<domain::Node>>> nodes(Deadline deadline);
+    Task<Answer<domain::Node>> drain(domain::NodeId id, bool draining, Deadline deadline);
+
+    /// Asks again until the operation has ended or the deadline has passed (then its last known state). Waits at least
+    /// 250 ms between unfinished answers that came sooner than asked for, as older servers give.
+    Task<Answer<domain::Operation>> wait(domain::OperationId id, Deadline deadline);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The workers' side of the API.
+class WorkerClient {
+public:
+    WorkerClient(asio::any_io_executor executor, Settings settings);
+    ~WorkerClient();
+
+    Task<Answer<api::RegisterAnswer>> register_node(const domain::Node& node, Deadline deadline);
+    Task<Answer<api::HeartbeatAnswer>> heartbeat(domain::NodeId node, const domain::Heartbeat& report,
+                                                 Deadline deadline);
+    Task<Answer<api::LeaseAnswer>> lease(domain::NodeId node, std::int64_t limit, int wait_seconds, Deadline deadline);
+    Task<Answer<void>> release(const std::vector<domain::AssignmentId>& ids, Deadline deadline);
+    Task<Answer<void>> complete(const domain::Completion& report, Deadline deadline);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sandbox::client
