@@ -5,6 +5,8 @@ target_compile_features(sandbox_flags INTERFACE cxx_std_23)
 target_compile_options(sandbox_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
   -Wnull-dereference -Wimplicit-fallthrough -Werror -ffunction-sections -fdata-sections)
+# Libraries and programs alike, since a precompiled header serves only users of its own code model.
+target_compile_options(sandbox_flags INTERFACE -fPIE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # The precompiled header must not depend on when it was made.
   target_compile_options(sandbox_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
