@@ -1,10 +1,14 @@
 # How every target of the project is made: one set of flags, one function per kind of target.
 
-add_library(sandbox_flags INTERFACE)
-target_compile_features(sandbox_flags INTERFACE cxx_std_23)
-target_compile_options(sandbox_flags INTERFACE
+add_library(sandbox_warnings INTERFACE)
+target_compile_options(sandbox_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
-  -Wnull-dereference -Wimplicit-fallthrough -Werror -ffunction-sections -fdata-sections)
+  -Wnull-dereference -Wimplicit-fallthrough -Werror)
+
+add_library(sandbox_flags INTERFACE)
+target_link_libraries(sandbox_flags INTERFACE sandbox_warnings)
+target_compile_features(sandbox_flags INTERFACE cxx_std_23)
+target_compile_options(sandbox_flags INTERFACE -ffunction-sections -fdata-sections)
 # Libraries and programs alike, since a precompiled header serves only users of its own code model.
 target_compile_options(sandbox_flags INTERFACE -fPIE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
