@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,9 +32,13 @@ public:
     [[nodiscard]] const std::vector<std::string>& items() const noexcept { return items_; }
     /// invalid_argument with every problem (the first twenty), joined by "; ".
     [[nodiscard]] Error to_error() const;
+    /// Whether no more are kept: a hostile document has a problem in every field.
+    [[nodiscard]] bool full() const noexcept { return items_.size() >= kMost; }
 
 private:
+    static constexpr std::size_t kMost = 100;
     std::vector<std::string> items_;
+    std::size_t left_out_ = 0;
 };
 
 /// Operator requests and configuration refuse a field that does not exist; peers of another version are forgiven.
@@ -48,7 +53,7 @@ public:
     ObjectReader(const ObjectReader&) = delete;
     ObjectReader& operator=(const ObjectReader&) = delete;
 
-    /// Required forms: an absent field is a problem.
+    /// Required forms: an absent field is a problem. A failed integer is `min`.
     [[nodiscard]] std::string string(std::string_view name);
     [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t min, std::int64_t max);
     [[nodiscard]] bool boolean(std::string_view name);

@@ -19,11 +19,12 @@ namespace sandbox {
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 
 /// The candidate that is nearest to `word` by edit distance, when it is near enough to be a slip (at most a third of
-/// the word, at least 2).
+/// the word, at least 2), else one that starts with the word or nearly so ("memry", "memory" → "memory_mib").
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> candidates);
 
-/// At most `limit` bytes of the text, cut between characters, with "…" where something is missing.
+/// The text in at most `limit` bytes, cut between characters, with a "…" (counted) at the end where something is
+/// missing.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
 }  // namespace sandbox
