@@ -14,12 +14,12 @@ namespace sandbox::async {
 class TaskGroup {
 public:
     explicit TaskGroup(asio::any_io_executor executor);
-    ~TaskGroup();  // aborts when tasks are left: stop() must have been awaited, or the io_context be finished
+    ~TaskGroup();  // aborts when tasks are left: join() must have been awaited, or the io_context be stopped
     TaskGroup(const TaskGroup&) = delete;
     TaskGroup& operator=(const TaskGroup&) = delete;
 
     void spawn(std::string name, Task<void> task);
-    /// Asks every task to end (terminal cancellation); tasks spawned later are cancelled at once.
+    /// Asks every task to end (terminal cancellation); tasks spawned later do not begin.
     void cancel();
     /// Waits until all have ended, at most until the deadline; false when some have not.
     Task<bool> join(Deadline deadline);
