@@ -95,6 +95,12 @@ bool ObjectReader::has(std::string_view name) {
     return field(name) != nullptr;
 }
 
+const nlohmann::json* ObjectReader::required_field(std::string_view name) {
+    const auto* value = field(name);
+    if (object_ && !value) problem(name, "is required");
+    return value;
+}
+
 std::string ObjectReader::path_of(std::string_view name) const {
     return member_path(path_, name);
 }

@@ -61,6 +61,17 @@ TEST(ParseJson, refuses_nul_in_strings_and_names) {
     EXPECT_EQ(refusal(R"("\u0000")"), "the document must not contain NUL");
 }
 
+// A command's output is bytes; a field of that name elsewhere is not.
+TEST(ParseJson, lets_nul_pass_where_it_is_told_to) {
+    constexpr std::string_view kOutput[] = {"output.stdout"};
+
+    EXPECT_TRUE(parse_json(R"({"output": {"stdout": "a\u0000b"}})", kOutput));
+    EXPECT_TRUE(parse_json(R"({"operations": [{"output": {"stdout": "\u0000"}}]})", kOutput));
+    EXPECT_FALSE(parse_json(R"({"stdout": "\u0000"})", kOutput));
+    EXPECT_FALSE(parse_json(R"({"my_output": {"stdout": "\u0000"}})", kOutput));
+    EXPECT_FALSE(parse_json(R"({"env": {"output.stdout": "\u0000"}})", kOutput));
+}
+
 TEST(ParseJson, refuses_bytes_that_are_not_utf8) {
     for (auto bytes : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", R"("\ud800")", R"("\udc00\ud800")"})
         EXPECT_THAT(refusal(bytes), HasSubstr("not valid JSON")) << bytes;
