@@ -95,10 +95,10 @@ bool ObjectReader::has(std::string_view name) {
     return field(name) != nullptr;
 }
 
-const nlohmann::json* ObjectReader::required_field(std::string_view name) {
-    const auto* value = field(name);
-    if (object_ && !value) problem(name, "is required");
-    return value;
+bool ObjectReader::require(std::string_view name) {
+    const bool there = has(name);
+    if (!there && object_) problem(name, "is required");
+    return there;
 }
 
 std::string ObjectReader::path_of(std::string_view name) const {
