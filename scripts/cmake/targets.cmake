@@ -3,7 +3,9 @@
 add_library(sandbox_warnings INTERFACE)
 target_compile_options(sandbox_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
-  -Wnull-dereference -Wimplicit-fallthrough -Werror)
+  -Wnull-dereference -Wimplicit-fallthrough -Werror
+  # A designated initializer names what differs from the defaults, also beside members that are strings.
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-missing-field-initializers,-Wno-missing-designated-field-initializers>)
 
 add_library(sandbox_flags INTERFACE)
 target_link_libraries(sandbox_flags INTERFACE sandbox_warnings)

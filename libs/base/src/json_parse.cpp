@@ -35,7 +35,7 @@ std::string reason(std::string_view what) {
 /// Builds the value while it checks what the parser itself lets pass: depth, keys given twice, NUL.
 class StrictHandler final : public json::json_sax_t {
 public:
-    StrictHandler(std::string_view text, std::initializer_list<std::string_view> may_hold_nul)
+    StrictHandler(std::string_view text, std::span<const std::string_view> may_hold_nul)
         : text_(text), may_hold_nul_(may_hold_nul) {}
 
     bool null() override { return put(nullptr); }
@@ -45,7 +45,7 @@ public:
     bool number_float(number_float_t value, const string_t&) override { return put(value); }
     bool binary(binary_t&) override { return false; }  // not in JSON text
     bool string(string_t& value) override {
-        if (value.find('\0') != string_t::npos && !is_bytes()) return refuse(next_path(), "must not contain NUL");
+        if (value.find('\0') != string_t::npos && !nul_is_allowed()) return refuse(next_path(), "must not contain NUL");
         return put(std::move(value));
     }
 
@@ -69,11 +69,6 @@ public:
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:
-    /// Whether the value that comes next is a field whose strings are a process's bytes.
-    [[nodiscard]] bool is_bytes() const {
-        return !open_.empty() && open_.back()->is_object() &&
-               std::ranges::find(may_hold_nul_, key_) != may_hold_nul_.end();
-    }
     json* place(json value) {
         if (open_.empty()) {
             root_ = std::move(value);
@@ -117,6 +112,14 @@ private:
         if (open_.empty()) return "";
         return open_.back()->is_array() ? element_path(path(), open_.back()->size()) : member_path(path(), key_);
     }
+    [[nodiscard]] bool nul_is_allowed() const {
+        if (may_hold_nul_.empty()) return false;
+        auto path = next_path();
+        return std::ranges::any_of(may_hold_nul_, [&](std::string_view end) {
+            if (!path.ends_with(end)) return false;
+            return path.size() == end.size() || path[path.size() - end.size() - 1] == '.';
+        });
+    }
     bool refuse(std::string_view where, std::string_view what) {
         Problems problems;
         problems.add(where, what);
@@ -125,7 +128,7 @@ private:
     }
 
     std::string_view text_;
-    std::initializer_list<std::string_view> may_hold_nul_;
+    std::span<const std::string_view> may_hold_nul_;
     json root_;
     std::vector<json*> open_;
     std::vector<std::string> keys_;  // of each open object, the member that is open
@@ -135,7 +138,7 @@ private:
 
 }  // namespace
 
-Result<json> parse_json(std::string_view text, std::initializer_list<std::string_view> may_hold_nul) {
+Result<json> parse_json(std::string_view text, std::span<const std::string_view> may_hold_nul) {
     StrictHandler handler(text, may_hold_nul);
     if (json::sax_parse(text, &handler)) return std::move(handler.value());
     return fail(Code::invalid_argument, handler.problem());

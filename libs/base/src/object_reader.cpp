@@ -95,10 +95,10 @@ bool ObjectReader::has(std::string_view name) {
     return field(name) != nullptr;
 }
 
-bool ObjectReader::require(std::string_view name) {
-    const bool there = has(name);
-    if (!there && object_) problem(name, "is required");
-    return there;
+const nlohmann::json* ObjectReader::required_field(std::string_view name) {
+    const auto* value = field(name);
+    if (object_ && !value) problem(name, "is required");
+    return value;
 }
 
 std::string ObjectReader::path_of(std::string_view name) const {

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +16,11 @@
 namespace sandbox {
 
 /// Parses one JSON document strictly: well-formed UTF-8, depth at most 64, no key twice in an object, no NUL in a
-/// string or key, nothing after the document. Strings of the fields named in `may_hold_nul` are bytes of a process and
-/// may hold NUL: {{"stdout", "stderr"}}. Errors: invalid_argument with line and column or path.
+/// string or key, nothing after the document. Errors: invalid_argument with line and column or path.
+/// The output of commands is bytes and may hold NUL: `may_hold_nul` names such strings by the end of their path
+/// ("output.stdout" for operation.output.stdout too).
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text,
-                                                std::initializer_list<std::string_view> may_hold_nul = {});
+                                                std::span<const std::string_view> may_hold_nul = {});
 
 /// JSON text of a value. Bytes that are not UTF-8 become U+FFFD; never throws on content.
 [[nodiscard]] std::string dump_json(const nlohmann::json& value);
@@ -89,8 +90,8 @@ public:
     /// The raw field, nullptr when absent or null. Marks it as known.
     [[nodiscard]] const nlohmann::json* field(std::string_view name);
     [[nodiscard]] bool has(std::string_view name);
-    /// has(), and a problem when it has not.
-    bool require(std::string_view name);
+    /// The same as `field`; its absence is a problem.
+    [[nodiscard]] const nlohmann::json* required_field(std::string_view name);
     /// The elements of an array field with their paths; empty when absent. A problem when it is no array.
     struct Element {
         const nlohmann::json& value;
