@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sandbox/base/error.hpp>
+#include <sandbox/config/config.hpp>
+
+#include "settings.hpp"
+
+namespace sandbox::config {
+
+/// What several keys must keep together, and what must be there on this host. One sentence for the first that fails.
+/// Creates a worker's state directory. Errors: invalid_argument.
+[[nodiscard]] Result<void> check(const Config& config, const Settings& settings);
+
+/// The rules of tunnel.*, asked only while tunnels are on.
+[[nodiscard]] Result<void> check_tunnels(const Config& config);
+
+/// Settings that are right and that this version can't serve.
+[[nodiscard]] Result<void> refuse_unbuilt(const Config& config);
+
+/// "server.bind (sandbox.toml:3)", or the path alone when the value is a default.
+[[nodiscard]] std::string named(std::string_view path, const Settings& settings);
+
+[[nodiscard]] inline bool has_controller(Role role) noexcept {
+    return role != Role::worker;
+}
+[[nodiscard]] inline bool has_worker(Role role) noexcept {
+    return role != Role::controller;
+}
+
+}  // namespace sandbox::config
