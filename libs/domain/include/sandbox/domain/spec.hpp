@@ -19,6 +19,10 @@ namespace sandbox::domain {
 template <class E, std::size_t N>
 using Names = std::array<std::pair<std::string_view, E>, N>;
 
+/// The most of any one quantity that is believed, of a sandbox or a node: in bytes (of MiB) and in billionths of a core
+/// (of thousandths) it still fits 64 bits, and so does the sum over a large fleet.
+inline constexpr std::int64_t kMostOfAResource = 4'294'967'295;
+
 /// What a sandbox takes from a node, or a node has. Thousandths of a core, MiB, MiB, processes.
 struct Resources {
     std::int64_t cpu_millis = 1000;

@@ -2,10 +2,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <sandbox/domain/spec.hpp>
 
 namespace sandbox::domain {
+
+// The contract's bounds, whatever a deployment allows.
+inline constexpr std::int64_t kLeastTtlSeconds = 30;
+inline constexpr std::int64_t kMostTtlSeconds = 604'800;
+inline constexpr std::int64_t kMostTimeoutSeconds = 86'400;
 
 /// The deployment's bounds on what may be asked for.
 struct SpecLimits {
@@ -23,6 +29,16 @@ void validate(const Exposure& exposure, const std::string& path, Problems& probl
 /// argv not empty and its first not blank, each argument and variable within the kernel's 131071 bytes, the time limit
 /// in 1..86400, environment names.
 void validate(const Command& command, const std::string& path, Problems& problems);
+
+/// An OCI image reference: [host[:port]/]path[:tag][@digest], lowercase path, no white space.
+[[nodiscard]] bool is_image_reference(std::string_view text) noexcept;
+
+/// [A-Za-z_][A-Za-z0-9_]*
+[[nodiscard]] bool is_env_name(std::string_view text) noexcept;
+
+/// Labels that nobody may ask for: relay and its like, and the form of the names that we make ourselves,
+/// s-<32 hexadecimal digits>-p<port>.
+[[nodiscard]] bool is_reserved_label(std::string_view text) noexcept;
 
 /// A DNS label as tunnels use it: 1 to 63 of a-z0-9-, no hyphen at either end.
 [[nodiscard]] bool is_dns_label(std::string_view text) noexcept;
