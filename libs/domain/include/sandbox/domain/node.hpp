@@ -63,6 +63,9 @@ struct InventoryItem {
     std::optional<std::int64_t> exit_code;
     bool oom_killed = false;
     std::optional<Startup> startup;
+    /// What it was given on this host, where the runtime can tell: for the worker's own sums after a restart. Not on
+    /// the wire.
+    std::optional<Resources> resources;
 };
 
 struct Heartbeat {

@@ -71,7 +71,8 @@ public:
     /// Kills the exec's whole process tree; its exec() then returns soon. Nothing when it is not running.
     virtual Task<Result<void>> cancel(domain::SandboxId id, domain::OperationId operation) = 0;
 
-    /// Kills and removes the sandbox with all that belongs to it; nothing is no error.
+    /// Kills and removes the sandbox with all that belongs to it; nothing is no error. Also while its create() is under
+    /// way, which then returns `cancelled` soon, whatever it waits for (a pull, say), and leaves nothing either.
     virtual Task<Result<void>> destroy(domain::SandboxId id) = 0;
     /// Everything here that carries this installation's labels.
     virtual Task<Result<std::vector<domain::InventoryItem>>> list(Deadline deadline) = 0;
