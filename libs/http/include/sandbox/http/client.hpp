@@ -21,7 +21,7 @@ struct ClientSettings {
     std::optional<std::string> ca_file;  // for https; the system's authorities otherwise
     std::size_t max_idle_connections = 8;
     std::size_t response_limit_bytes = 64 * 1024 * 1024;
-    std::chrono::seconds connect_timeout{10};
+    std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
 };
 
 /// An HTTP/1.1 client of one server, over TCP, TLS or a Unix socket, with kept-alive connections; any number of

@@ -44,9 +44,10 @@ struct ServerSettings {
     std::optional<TlsFiles> tls;
     std::size_t max_connections = 4096;  // past it: 503 and close
     std::size_t header_limit_bytes = 16 * 1024;
-    std::chrono::seconds request_timeout{30};  // for a request to arrive whole
-    std::chrono::seconds idle_timeout{120};    // between requests
-    std::chrono::seconds write_timeout{60};    // for an answer to be taken
+    std::chrono::milliseconds request_timeout = std::chrono::seconds(30);  // for a request to arrive whole
+    std::chrono::milliseconds idle_timeout = std::chrono::seconds(120);    // between requests
+    std::chrono::milliseconds write_timeout = std::chrono::seconds(60);    // for 256 KiB of an answer to be taken
+    std::chrono::milliseconds linger_timeout = std::chrono::seconds(5);    // for a refused client to read the answer
 };
 
 /// An HTTP/1.1 server: keep-alive, pipelined requests one after another, TLS 1.2 or later, bounded everything.
