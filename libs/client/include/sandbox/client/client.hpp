@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +42,16 @@ struct ListQuery {
     std::optional<domain::SandboxId> sandbox_id;  // operations only
 };
 
+/// How Client::wait goes about it.
+struct Waiting {
+    /// The longest that one request waits, 0 to 60 s: short rounds show the phase sooner, long ones cost less.
+    int round_seconds = 30;
+    /// Called with each state that is not the end.
+    std::function<void(const domain::Operation&)> on_progress = {};
+    /// How long the server may be away (restarting, its store gone) before the wait gives up.
+    std::chrono::seconds patience{20};
+};
+
 /// The operators' side of the API, typed. One server; any number of calls side by side. Lives on the io thread.
 /// wait_seconds (0 to 60) makes the call answer when its operation has ended or the time is up.
 class Client {
@@ -48,6 +60,8 @@ public:
     ~Client();
 
     Task<Answer<api::Health>> health(Deadline deadline);
+    /// Whether it can do its work: a Failure with status 503 when its store does not answer.
+    Task<Answer<api::Health>> ready(Deadline deadline);
     Task<Answer<api::SandboxAndOperation>> create(const domain::SandboxSpec& spec, std::string idempotency_key,
                                                   int wait_seconds, Deadline deadline);
     Task<Answer<api::SandboxList>> sandboxes(ListQuery query, Deadline deadline);
@@ -64,7 +78,7 @@ public:
 
     /// Asks again until the operation has ended or the deadline has passed (then its last known state). Waits at least
     /// 250 ms between unfinished answers that came sooner than asked for, as older servers give.
-    Task<Answer<domain::Operation>> wait(domain::OperationId id, Deadline deadline);
+    Task<Answer<domain::Operation>> wait(domain::OperationId id, Deadline deadline, Waiting waiting = {});
 
 private:
     struct Impl;
@@ -80,6 +94,8 @@ public:
     Task<Answer<api::RegisterAnswer>> register_node(const domain::Node& node, Deadline deadline);
     Task<Answer<api::HeartbeatAnswer>> heartbeat(domain::NodeId node, const domain::Heartbeat& report,
                                                  Deadline deadline);
+    /// An empty answer that came sooner than asked for (an older server ignores wait_seconds) is held back until 500 ms
+    /// have passed, so that a loop of leases never spins.
     Task<Answer<api::LeaseAnswer>> lease(domain::NodeId node, std::int64_t limit, int wait_seconds, Deadline deadline);
     Task<Answer<void>> release(const std::vector<domain::AssignmentId>& ids, Deadline deadline);
     Task<Answer<void>> complete(const domain::Completion& report, Deadline deadline);
