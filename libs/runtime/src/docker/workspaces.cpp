@@ -1,0 +1,64 @@
+#include "docker/workspaces.hpp"
+
+#include <sys/stat.h>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include "docker/names.hpp"
+
+namespace sandbox::runtime::docker {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+bool belongs_to(const Volume& volume, const domain::SandboxId& id) {
+    auto label = volume.labels.find(std::string(kIdLabel));
+    return label != volume.labels.end() && label->second == id.text();
+}
+
+/// Everybody may write there, like in /tmp: the image's user, whatever it is, among them. Does nothing where this
+/// process does not see the engine's files; the guest then tells that the workspace can't be written.
+void open_to_everybody(const std::string& mountpoint) {
+    constexpr mode_t kMode = 01777;
+    if (mountpoint.starts_with('/')) (void)::chmod(mountpoint.c_str(), kMode);
+}
+
+}  // namespace
+
+Error not_ours(std::string_view kind, std::string_view name, const domain::SandboxId& id) {
+    return {Code::conflict, fmt::format("there is a {} named {} without the label {}={}: it is not touched", kind, name,
+                                        kIdLabel, id.text())};
+}
+
+Task<Result<std::string>> Workspaces::make(domain::SandboxId id, std::map<std::string, std::string> labels,
+                                           Deadline deadline) {
+    auto name = workspace_volume_name(id);
+    auto volume = co_await engine_.create_volume({.name = name, .labels = std::move(labels)}, deadline);
+    if (!volume) co_return fail(std::move(volume.error()));
+    if (!belongs_to(*volume, id)) co_return fail(not_ours("volume", name, id));
+    open_to_everybody(volume->mountpoint);
+    co_return name;
+}
+
+Task<Result<void>> Workspaces::remove(domain::SandboxId id, Deadline deadline) {
+    auto name = workspace_volume_name(id);
+    auto volume = co_await engine_.inspect_volume(name, deadline);
+    if (!volume && volume.error().code() == Code::not_found) co_return Result<void>{};
+    if (!volume) co_return fail(std::move(volume.error()));
+    if (!belongs_to(*volume, id)) co_return fail(not_ours("volume", name, id));
+    for (;;) {
+        auto removed = co_await engine_.remove_volume(name, deadline);
+        if (removed || removed.error().code() == Code::not_found) co_return Result<void>{};
+        // In use for a moment more by a container that is just going.
+        if (removed.error().code() != Code::conflict || in(100ms) > deadline) co_return removed;
+        asio::steady_timer timer(co_await asio::this_coro::executor, 100ms);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+}  // namespace sandbox::runtime::docker
