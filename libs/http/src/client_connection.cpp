@@ -133,12 +133,12 @@ Task<Result<Response>> ClientConnection::read_head(bool no_body, Deadline deadli
         parser_.emplace(Parser::Kind::response, kHeaderLimit);
         if (no_body) parser_->expect_no_body();
         while (!parser_->head_done()) {
+            if (buffer_.view().starts_with("\x15\x03")) {  // an alert record
+                co_return fail(Code::unavailable, "the server speaks TLS on this port; use https:// in the URL");
+            }
             buffer_.consume(parser_->put_head(buffer_.view()));
             if (parser_->error()) {
-                // An alert record of TLS: \x15 \x03.
-                bool is_tls = buffer_.view().starts_with("\x15\x03");
-                co_return fail(Code::unavailable, is_tls ? "the server speaks TLS on this port; use https:// in the URL"
-                                                         : "the answer is not HTTP: " + parser_->error()->message);
+                co_return fail(Code::unavailable, "the answer is not HTTP: " + parser_->error()->message);
             }
             if (parser_->head_done()) break;
             auto got = co_await fill(deadline);

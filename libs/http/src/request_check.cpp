@@ -31,7 +31,12 @@ std::optional<std::string> check_framing(const Headers& headers, bool http_1_0) 
             return "the only Transfer-Encoding here is chunked";
         }
     }
+    // Others may read "1, 1" or two equal fields as one length, or not; so such a request has no one meaning.
     if (count(headers, "Content-Length") > 1) return "more than one Content-Length";
+    if (const auto* length = headers.find("Content-Length");
+        length && (length->empty() || length->find_first_not_of("0123456789") != std::string::npos)) {
+        return "Content-Length is no number";
+    }
     if (const auto* expect = headers.find("Expect"); expect && !equal_without_case(*expect, "100-continue")) {
         return "the only Expect here is 100-continue";
     }

@@ -164,7 +164,7 @@ Task<std::expected<void, Response>> ServerConnection::read_head(ServerConnection
     auto& parser = exchange.parser;
     while (true) {
         while (c.buffer_.view().starts_with("\r\n")) c.buffer_.consume(2);  // RFC 9112, 2.2
-        c.buffer_.consume(parser.put_head(c.buffer_.view()));
+        if (c.buffer_.view() != "\r") c.buffer_.consume(parser.put_head(c.buffer_.view()));
         if (parser.error()) {
             co_return std::unexpected(c.error(parser.error()->status, parser.error()->message, c.fresh_id()));
         }
