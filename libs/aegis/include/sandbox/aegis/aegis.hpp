@@ -42,26 +42,33 @@ inline constexpr domain::Names<Gate, 9> kGateNames{{{"draining", Gate::draining}
                                                     {"labels", Gate::labels},
                                                     {"reserve", Gate::reserve}}};
 
+/// How many nodes each gate removed; a gate that removed none is left out. A node counts at the first that holds.
+using Rejected = std::map<std::string, std::int64_t>;
+
+/// The node that was chosen, and why.
 struct Decision {
     domain::NodeId node;
     domain::Tier tier = domain::Tier::container;
     int risk = 0;
     std::int64_t score = 0;
     std::vector<std::string> reasons;
+    std::int64_t nodes = 0;  // looked at
+    Rejected rejected;
 };
 
-/// Why no node was chosen: how many were looked at, and how many each gate removed (gates with zero left out).
+/// Why no node was chosen.
 struct Refusal {
     domain::Tier tier = domain::Tier::container;
     int risk = 0;
-    std::int64_t nodes = 0;
-    std::map<std::string, std::int64_t> rejected;
+    std::int64_t nodes = 0;  // looked at
+    Rejected rejected;
 };
 
 using Outcome = std::variant<Decision, Refusal>;
 
-/// What placement reads of all nodes, in flat arrays with interned strings, so that a pass over ten thousand nodes
-/// touches little memory. Kept up to date by the store that owns it; not thread-safe.
+/// What placement reads of all nodes: one flat array of what the gates and the rank compare, and for each image, label
+/// and region one bit per node, so that a pass over ten thousand nodes touches little memory and compares no strings.
+/// Kept up to date by the store that owns it; not thread-safe.
 class Fleet {
 public:
     Fleet();
@@ -72,18 +79,20 @@ public:
     /// Adds the node or replaces what is known of it (its live sandboxes stay). capacity.available and
     /// running_sandboxes are taken as they stand: the caller keeps the ledger.
     void upsert(const domain::Node& node);
-    void remove(const domain::NodeId& node);
-    /// The ledger's hot path: only these two change with each placement.
+    void remove(const domain::NodeId& node);  // an unknown one is ignored
+    /// The ledger's hot path: only this changes with each placement. An unknown node is ignored.
     void set_capacity(const domain::NodeId& node, const domain::Capacity& capacity);
-    /// A live sandbox of this tenant with these labels came to the node, or left it (anti-affinity counts them).
+    /// A live sandbox of this tenant with these labels came to the node, or left it (anti-affinity counts them). The
+    /// node may be one that upsert has yet to bring.
     void add_live(const domain::NodeId& node, std::string_view tenant,
                   const std::map<std::string, std::string>& labels);
     void remove_live(const domain::NodeId& node, std::string_view tenant,
                      const std::map<std::string, std::string>& labels);
 
+    /// Nodes that placement looks at.
     [[nodiscard]] std::size_t size() const noexcept;
 
-    /// One deterministic pass; reads no clock.
+    /// One deterministic pass; reads no clock. The order in which nodes came makes no difference.
     [[nodiscard]] Outcome place(const domain::SandboxSpec& spec, const Policy& policy, Timestamp now) const;
 
 private:
