@@ -131,5 +131,38 @@ TEST(Rank, gives_its_reasons_in_a_fixed_order) {
                                         "resource_fragmentation=0.031", "host_pressure=0.100", "warm_image=true"}));
 }
 
+/// A node of the worked example in docs/aegis.md.
+Node an_example(std::uint8_t n, const Resources& available, float pressure) {
+    auto node = a_node(n);
+    node.capacity.total = {8000, 16'384, 204'800, 4096};
+    node.capacity.available = available;
+    node.pressure = pressure;
+    return node;
+}
+
+TEST(Rank, decides_the_documents_worked_example_as_it_says) {
+    SandboxSpec spec;
+    spec.tenant = "acme";
+    spec.image = "python:3.13";
+    spec.resources = {2000, 4096, 20'480, 512};
+    spec.network = Network::restricted_egress;
+    spec.signals.executes_generated_code = true;
+    const auto a = an_example(1, {8000, 16'384, 204'800, 4096}, 0.1F);
+    auto b = an_example(2, {4400, 10'240, 122'880, 2560}, 0.3F);
+    b.warm_images = {"python:3.13"};
+    auto c = an_example(3, {8000, 16'384, 204'800, 4096}, 0);
+    c.draining = true;
+    const auto d = an_example(4, {1500, 16'384, 204'800, 4096}, 0);
+    const auto decision = decide(fleet_of({a, b, c, d}), spec);
+
+    EXPECT_EQ(decision.node, a.id);
+    EXPECT_EQ(decision.score, 1332);
+    EXPECT_EQ(score(b, spec), 1226);
+    EXPECT_EQ(decision.rejected, (Rejected{{"draining", 1}, {"resources", 1}}));
+    EXPECT_EQ(decision.reasons,
+              (std::vector<std::string>{"risk=40; required_isolation=container", "dominant_headroom=0.750",
+                                        "resource_fragmentation=0.150", "host_pressure=0.100", "warm_image=false"}));
+}
+
 }  // namespace
 }  // namespace sandbox::aegis
