@@ -1,0 +1,212 @@
+#include "worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sandbox/async/signal.hpp>
+#include <sandbox/async/task_group.hpp>
+#include <sandbox/base/log.hpp>
+#include <sandbox/base/version.hpp>
+
+#include "backoff.hpp"
+#include "heartbeat.hpp"
+#include "leases.hpp"
+#include "reports.hpp"
+#include "sandbox_queue.hpp"
+
+namespace sandbox::sandboxd {
+namespace {
+
+constexpr auto kProbeWithin = std::chrono::seconds(15);
+constexpr auto kAnswerWithin = std::chrono::seconds(10);
+constexpr auto kCancelledWithin = std::chrono::seconds(2);
+constexpr std::size_t kExecsPerSandbox = 64;
+
+void log_checks(const runtime::Capabilities& capabilities) {
+    log::info("runtime", {{"name", capabilities.info.name}, {"version", capabilities.info.version}});
+    for (const auto& check : capabilities.checks)
+        log::write(check.ok ? log::Level::info : log::Level::warn, check.ok ? "check: there" : "check: missing",
+                   {{"what", check.what}, {"note", check.note}});
+}
+
+}  // namespace
+
+struct Worker::Impl {
+    Impl(asio::any_io_executor executor, WorkerSettings s, runtime::Runtime& r, client::WorkerClient& c,
+         async::Clock& k, Random& rand)
+        : settings(std::move(s)),
+          runtime(r),
+          client(c),
+          clock(k),
+          random(rand),
+          incarnation(domain::Incarnation::make(k.now(), rand)),
+          reports(c, rand),
+          queue(executor, r, reports),
+          heartbeat(settings.node_id, {settings.resources, settings.max_sandboxes, settings.state_dir}, r, c, queue),
+          leases(settings.node_id, c, queue, rand),
+          leasing(executor),
+          beating(executor) {}
+
+    WorkerSettings settings;
+    runtime::Runtime& runtime;
+    client::WorkerClient& client;
+    async::Clock& clock;
+    Random& random;
+    domain::Incarnation incarnation;  // of this process's start
+    runtime::Capabilities capabilities;
+    Reports reports;
+    SandboxQueue queue;
+    Heartbeat heartbeat;
+    Leases leases;
+    bool registered = false;
+    bool stopping = false;
+    async::Signal stop_requested;
+    async::TaskGroup leasing;
+    async::TaskGroup beating;
+
+    /// Sooner when the worker stops.
+    Task<void> pause(Backoff& backoff) { co_await stop_requested.wait(in(backoff.next())); }
+
+    void connect_parts();
+    Task<void> start_and_beat();
+    Task<void> probe_until_answered();
+    Task<void> register_until_accepted();
+    void take_answer(const api::RegisterAnswer& answer);
+    Task<void> look_at_engine_again();
+    [[nodiscard]] domain::Node describe() const;
+};
+
+void Worker::Impl::connect_parts() {
+    queue.on_phase = [this] { heartbeat.beat_soon(false); };
+    runtime.on_change = [this] { heartbeat.beat_soon(true); };
+    leases.on_unknown_node = [this] { heartbeat.beat_soon(false); };
+    heartbeat.on_unknown_node = [this]() -> Task<void> { return register_until_accepted(); };
+    heartbeat.on_engine_back = [this]() -> Task<void> { return look_at_engine_again(); };
+}
+
+domain::Node Worker::Impl::describe() const {
+    domain::Node node;
+    node.id = settings.node_id;
+    node.name = settings.name;
+    node.region = settings.region;
+    node.zone = settings.zone;
+    node.labels = settings.labels;
+    node.capacity = heartbeat.capacity();
+    node.supported_tiers = capabilities.tiers;
+    node.warm_images = heartbeat.status().warm_images;
+    node.pressure = heartbeat.status().pressure;
+    node.supports_http_tunnels = capabilities.supports_http_tunnels;
+    node.last_seen = clock.now();
+    node.runtime = capabilities.info;
+    node.version = std::string(version());
+    node.incarnation = incarnation;
+    node.features = capabilities.features;
+    return node;
+}
+
+Task<void> Worker::Impl::probe_until_answered() {
+    Backoff backoff(random);
+    for (bool first = true; !stopping; first = false) {
+        auto found = co_await runtime.probe(in(kProbeWithin));
+        if (found) {
+            capabilities = std::move(*found);
+            log_checks(capabilities);
+            co_return;
+        }
+        log::write(first ? log::Level::warn : log::Level::debug, "the runtime does not answer; trying again",
+                   {{"error", found.error().message()}});
+        co_await pause(backoff);
+    }
+}
+
+Task<void> Worker::Impl::register_until_accepted() {
+    Backoff backoff(random);
+    for (bool first = true; !stopping; first = false) {
+        const auto answer = co_await client.register_node(describe(), in(kAnswerWithin));
+        if (answer) {
+            take_answer(*answer);
+            co_return;
+        }
+        // A controller that is away is waited for; one that refuses is for an operator to see.
+        const bool refused = answer.error().status != 0 && answer.error().status < 500;
+        log::write(refused ? log::Level::error
+                   : first ? log::Level::warn
+                           : log::Level::debug,
+                   refused ? "the controller refuses this node; trying again"
+                           : "the controller can't be reached; trying again",
+                   {{"error", answer.error().error.message()}});
+        co_await pause(backoff);
+    }
+}
+
+void Worker::Impl::take_answer(const api::RegisterAnswer& answer) {
+    registered = true;
+    heartbeat.set_interval(std::chrono::seconds(std::max<std::int64_t>(1, answer.heartbeat_interval_seconds)));
+    QueueLimits limits;
+    limits.creates = settings.concurrency;
+    limits.execs_per_sandbox = capabilities.concurrent_exec ? kExecsPerSandbox : 1;
+    limits.max_output_bytes = settings.max_output_bytes;
+    if (answer.max_output_bytes && *answer.max_output_bytes > 0)
+        limits.max_output_bytes = static_cast<std::size_t>(*answer.max_output_bytes);
+    queue.set_limits(limits);
+    // A controller that names the limit also keeps its own ledger; an older one copies what the last heartbeat said.
+    if (answer.max_output_bytes)
+        reports.before_capacity_changes = nullptr;
+    else
+        reports.before_capacity_changes = [this]() -> Task<void> { return heartbeat.beat_now(); };
+    log::info("registered with the controller",
+              {{"node_id", settings.node_id.text()}, {"incarnation", incarnation.text()}});
+}
+
+/// The engine may have come back as another version, or without what it had.
+Task<void> Worker::Impl::look_at_engine_again() {
+    auto found = co_await runtime.probe(in(kProbeWithin));
+    if (!found) co_return;
+    capabilities = std::move(*found);
+    log_checks(capabilities);
+    co_await register_until_accepted();
+}
+
+Worker::Worker(asio::any_io_executor executor, WorkerSettings settings, runtime::Runtime& runtime,
+               client::WorkerClient& client, async::Clock& clock, Random& random)
+    : impl_(std::make_unique<Impl>(std::move(executor), std::move(settings), runtime, client, clock, random)) {
+    impl_->connect_parts();
+}
+
+Worker::~Worker() {
+    impl_->runtime.on_change = nullptr;
+}
+
+bool Worker::registered() const noexcept {
+    return impl_->registered;
+}
+
+/// Everything that goes on until the worker stops, and may be cancelled at any point.
+Task<void> Worker::Impl::start_and_beat() {
+    co_await probe_until_answered();
+    domain::Heartbeat before_the_first;  // rebuilds the allocations, so that the first report is right
+    co_await heartbeat.look(before_the_first);
+    co_await register_until_accepted();
+    if (stopping) co_return;
+    leasing.spawn("leases", leases.run());
+    heartbeat.beat_soon(true);
+    co_await heartbeat.run();
+}
+
+void Worker::start() {
+    impl_->beating.spawn("heartbeat", impl_->start_and_beat());
+}
+
+Task<void> Worker::stop(Deadline deadline) {
+    auto& self = *impl_;
+    self.stopping = true;
+    self.stop_requested.notify_all();
+    self.leasing.cancel();
+    co_await self.leasing.join(deadline);
+    co_await self.leases.hand_back(self.queue.close(), deadline);
+    co_await self.queue.drain(deadline);  // heartbeats go on meanwhile and renew the leases
+    self.beating.cancel();
+    co_await self.beating.join(in(kCancelledWithin));
+}
+
+}  // namespace sandbox::sandboxd
