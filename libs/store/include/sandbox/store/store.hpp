@@ -29,6 +29,8 @@ struct Settings {
     std::chrono::hours output_retention{168};   // command outputs go earlier
     std::size_t max_ended_records = 10'000;     // memory store only
     std::size_t max_idempotency_keys = 10'000;  // memory store only
+    /// Memory store only: past it the oldest outputs go before their time.
+    std::size_t max_output_bytes_kept = 512ULL * 1024 * 1024;
 };
 
 /// An Idempotency-Key with a digest of method, path and body. The same key with another fingerprint is a conflict;
@@ -94,6 +96,17 @@ struct Page {
 struct LoggedEvent {
     std::uint64_t sequence = 0;
     domain::Event event;
+};
+
+/// A part of the event log.
+struct EventFilter {
+    std::uint64_t after = 0;  // a sequence number
+    std::optional<std::string> tenant;
+    std::size_t limit = 1000;
+};
+struct EventPage {
+    std::vector<LoggedEvent> events;
+    std::uint64_t next = 0;  // the `after` that goes on from here
 };
 
 /// What one sweep did.
@@ -188,7 +201,9 @@ public:
     virtual Task<Result<void>> complete(domain::Completion report, Deadline deadline) = 0;
 
     // --- background ----------------------------------------------------------------------------------------------
-    /// Expires what is due, fails what lost nodes held, queues again what lost its lease, deletes what is old.
+    /// Expires what is due, fails what lost nodes held, queues again what lost its lease, deletes what is old. To be
+    /// called at least every few seconds: when nobody has swept for half of node_lost, the controllers were away, and
+    /// the nodes' silence counts from now.
     virtual Task<Result<Swept>> sweep(Deadline deadline) = 0;
     /// When the next sandbox or lease is due, so that a sweep comes in time; nullopt when nothing is.
     [[nodiscard]] virtual Task<Result<std::optional<Timestamp>>> next_due(Deadline deadline) = 0;
@@ -196,6 +211,9 @@ public:
     /// time: they stay until published() names the last of them.
     virtual Task<Result<std::vector<LoggedEvent>>> unpublished(std::size_t limit, Deadline deadline) = 0;
     virtual Task<Result<void>> published(std::uint64_t last_sequence, Deadline deadline) = 0;
+    /// Published events with a higher number, oldest first, as soon as there are any, or none at the deadline. Those of
+    /// nodes (event_type "node.…", without tenant and sandbox) are among them.
+    virtual Task<Result<EventPage>> events(EventFilter filter, Deadline deadline) = 0;
     virtual Task<Result<Statistics>> statistics(Deadline deadline) = 0;
 };
 
