@@ -14,6 +14,8 @@ namespace {
 
 constexpr auto kAnswerWithin = std::chrono::seconds(30);
 constexpr std::size_t kBigBytes = 256 * 1024;
+// Of less, the line about what is missing would be most.
+constexpr std::size_t kWorthCutting = 1024;
 
 bool is_big(const domain::Completion& completion) {
     return completion.output &&
@@ -21,6 +23,7 @@ bool is_big(const domain::Completion& completion) {
 }
 
 void cut_stream(std::string& text, std::optional<std::string>& base64, std::size_t limit) {
+    if (text.size() <= limit) return;
     const auto exact = base64 ? base64_decode(*base64) : std::nullopt;
     runtime::OutputCapture capture(limit);
     capture.append(exact ? *exact : text);
@@ -34,9 +37,16 @@ void cut_stream(std::string& text, std::optional<std::string>& base64, std::size
 bool cut_output(domain::Output& output) {
     const auto most = std::max(output.stdout_text.size(), output.stderr_text.size());
     if (most == 0) return false;
+    output.truncated = true;
+    if (most < kWorthCutting) {
+        output.stdout_text.clear();
+        output.stderr_text.clear();
+        output.stdout_base64.reset();
+        output.stderr_base64.reset();
+        return true;
+    }
     cut_stream(output.stdout_text, output.stdout_base64, most / 2);
     cut_stream(output.stderr_text, output.stderr_base64, most / 2);
-    output.truncated = true;
     return true;
 }
 

@@ -18,9 +18,8 @@
 #include <sandbox/guest/frame.hpp>
 #include <sandbox/guest/messages.hpp>
 #include <sandbox/guest/start.hpp>
+#include <sandbox/runtime/output_capture.hpp>
 #include <sandbox/runtime/runtime.hpp>
-
-#include "output_capture.hpp"
 
 namespace sandbox::runtime {
 

@@ -1,10 +1,9 @@
-#include "output_capture.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <sandbox/base/text.hpp>
+#include <sandbox/runtime/output_capture.hpp>
 
 namespace sandbox::runtime {
 

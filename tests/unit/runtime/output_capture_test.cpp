@@ -1,10 +1,9 @@
-#include "output_capture.hpp"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <sandbox/base/text.hpp>
+#include <sandbox/runtime/output_capture.hpp>
 
 namespace sandbox::runtime {
 namespace {
