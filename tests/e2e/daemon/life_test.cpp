@@ -1,0 +1,58 @@
+// How the daemon lives: it starts, serves, reloads, and goes in order when it is told to.
+#include <signal.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/http_call.hpp"
+#include "support/process.hpp"
+
+namespace sandbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const std::string kApiToken(40, 'k');
+const std::string kNodeToken(40, 'n');
+
+TEST(Daemon, ends_in_order_within_seconds_of_sigterm_though_long_polls_wait) {
+    Daemon daemon;
+    const auto started = std::chrono::steady_clock::now();
+    EXPECT_EQ(daemon.stop(), 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - started, 5s);
+    EXPECT_THAT(daemon.process().err(), HasSubstr("stopped"));
+}
+
+TEST(Daemon, keeps_its_node_id_over_restarts) {
+    Daemon daemon;
+    const auto before = call(daemon.address(), "GET", "/v1/nodes").json()["nodes"][0]["id"];
+    daemon.restart_after_kill();
+    const auto after = call(daemon.address(), "GET", "/v1/nodes").json()["nodes"][0]["id"];
+    EXPECT_EQ(before, after);
+}
+
+TEST(Daemon, asks_for_tokens_where_they_are_set) {
+    Daemon daemon(
+        {.variables = {{"SANDBOX__SERVER__API_TOKEN", kApiToken}, {"SANDBOX__SERVER__NODE_TOKEN", kNodeToken}},
+         .arguments = {"--dev"}});
+    EXPECT_EQ(call(daemon.address(), "GET", "/healthz").status, 200);
+    EXPECT_EQ(call(daemon.address(), "GET", "/v1/nodes").status, 401);
+    EXPECT_EQ(call(daemon.address(), "GET", "/v1/nodes", "", {{"Authorization", "Bearer " + kNodeToken}}).status, 401);
+    EXPECT_EQ(call(daemon.address(), "GET", "/v1/nodes", "", {{"Authorization", "Bearer " + kApiToken}}).status, 200);
+    EXPECT_EQ(call(daemon.address(), "GET", "/metrics").status, 401);
+    EXPECT_THAT(daemon.process().err(), testing::Not(HasSubstr(kApiToken)));
+}
+
+TEST(Daemon, serves_its_metrics_and_its_own_description) {
+    Daemon daemon;
+    const auto metrics = call(daemon.address(), "GET", "/metrics");
+    EXPECT_EQ(metrics.status, 200);
+    EXPECT_THAT(metrics.body, HasSubstr("sandbox_nodes 1"));
+    const auto document = call(daemon.address(), "GET", "/openapi.json");
+    EXPECT_EQ(document.status, 200);
+    EXPECT_EQ(document.json()["openapi"], "3.1.0");
+}
+
+}  // namespace
+}  // namespace sandbox::test
