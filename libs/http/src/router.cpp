@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <utility>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <sandbox/base/error.hpp>
 #include <sandbox/http/router.hpp>
@@ -167,8 +171,9 @@ Task<Response> Router::handle(Request request) {
     const auto& route = match.route->route;
     if (!table_->observer) co_return co_await route.handler(std::move(request));
 
-    Request seen = request;
-    seen.body.clear();
+    auto body = std::exchange(request.body, {});
+    Request seen = request;  // without the body, which may be large
+    request.body = std::move(body);
     // What escapes from a handler is answered with 500 by the server; a cancelled one is answered to nobody.
     std::exception_ptr failure;
     unsigned status = 500;
@@ -176,6 +181,9 @@ Task<Response> Router::handle(Request request) {
     try {
         response = co_await route.handler(std::move(request));
         status = response.status;
+    } catch (const boost::system::system_error& error) {
+        failure = std::current_exception();
+        if (error.code() == asio::error::operation_aborted) status = kClientLeft;
     } catch (...) {
         failure = std::current_exception();
     }

@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 {{"SANDBOX__SERVER__API_TOKEN", kToken}, {"SANDBOX__SERVER__NODE_TOKEN", kToken}},
                 "",
-                {"different"}},
+                {"server.api_token", "differ"}},
         Refusal{"short_token",
                 {},
                 {{"SANDBOX__SERVER__API_TOKEN", "short"}, {"SANDBOX__SERVER__NODE_TOKEN", kToken}},
