@@ -40,8 +40,7 @@ std::size_t characters(std::string_view text) {
 /// A field that could not be read holds a default; what the reader said of it is enough.
 bool is_noted(const Problems& problems, std::string_view path) {
     return std::ranges::any_of(problems.items(), [&](const std::string& item) {
-        return item.starts_with(path) && (item.size() == path.size() || item[path.size()] == ':' ||
-                                          item[path.size()] == ' ' || item[path.size()] == '[');
+        return item.starts_with(path) && item.substr(path.size()).starts_with(": ");
     });
 }
 
@@ -107,10 +106,7 @@ void check_exposures(const SandboxSpec& spec, const std::string& path, const Spe
         note(problems, path, fmt::format("has {} entries; at most {} are allowed", spec.exposures.size(), most));
         return;
     }
-    if (spec.sensitivity == Sensitivity::confidential || spec.sensitivity == Sensitivity::restricted)
-        note(problems, path,
-             fmt::format("a {} sandbox can't be exposed: tunnels are public and have no visitor login",
-                         to_text(spec.sensitivity)));
+    validate_exposable(spec.sensitivity, path, problems);
     std::set<std::int64_t> ports;
     std::set<std::string> subdomains;
     for (std::size_t i = 0; i < spec.exposures.size(); ++i) {
@@ -158,6 +154,13 @@ void validate(const Exposure& exposure, const std::string& path, Problems& probl
         note(problems, join(path, "subdomain"), "must be 1 to 63 of a-z, 0-9 and -, without a hyphen at either end");
     else if (is_reserved_label(*exposure.subdomain))
         note(problems, join(path, "subdomain"), "is reserved; choose another");
+}
+
+void validate_exposable(Sensitivity sensitivity, const std::string& path, Problems& problems) {
+    if (sensitivity == Sensitivity::confidential || sensitivity == Sensitivity::restricted)
+        note(problems, path,
+             fmt::format("a {} sandbox can't be exposed: tunnels are public and have no visitor login",
+                         to_text(sensitivity)));
 }
 
 void validate(const SandboxSpec& spec, const std::string& path, const SpecLimits& limits, Problems& problems) {

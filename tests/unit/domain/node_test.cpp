@@ -92,8 +92,8 @@ TEST(Heartbeat, survives_the_way_through_json) {
     heartbeat.pressure = 0.25F;
     heartbeat.warm_images = {"busybox"};
     heartbeat.in_flight = {{an_id<AssignmentId>(3), 2, "pulling image"}};
-    heartbeat.inventory = {{an_id<SandboxId>(1), true, std::nullopt, false, Startup{true, std::nullopt, "hi"}},
-                           {an_id<SandboxId>(2), false, 137, true, std::nullopt}};
+    heartbeat.inventory = {{.sandbox_id = an_id<SandboxId>(1), .startup = Startup{true, std::nullopt, "hi"}},
+                           {.sandbox_id = an_id<SandboxId>(2), .running = false, .exit_code = 137, .oom_killed = true}};
     const nlohmann::json json = heartbeat;
     Problems problems;
     const auto read = read_heartbeat(json, "", problems);

@@ -142,6 +142,19 @@ TEST(SpecRules, publish_nothing_that_is_confidential) {
     EXPECT_EQ(problems_of(spec), "");
 }
 
+// Said also when reading found something wrong with an exposure.
+TEST(SpecRules, say_that_a_restricted_sandbox_is_not_published_beside_other_problems) {
+    Problems problems;
+    const auto spec = read_spec(json_of(R"({"tenant": "t", "image": "i", "sensitivity": "restricted",
+                                            "exposures": [{"container_port": 0}]})"),
+                                "spec", problems, UnknownFields::refuse);
+    validate(spec, "spec", {}, problems);
+
+    EXPECT_EQ(joined(problems),
+              "spec.exposures[0].container_port: must be an integer from 1 to 65535; "
+              "spec.exposures: a restricted sandbox can't be exposed: tunnels are public and have no visitor login");
+}
+
 TEST(SpecRules, want_a_free_dns_label_as_subdomain) {
     for (const auto& good : {std::string("a"), std::string("0-9"), std::string(63, 'a')})
         EXPECT_EQ(problems_of(exposing({port(80, good)})), "") << good;

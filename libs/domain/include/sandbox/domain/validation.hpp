@@ -23,8 +23,11 @@ struct SpecLimits {
 /// names, resources below their floor, a TTL out of range, privileged, exposures that are refused, …
 void validate(const SandboxSpec& spec, const std::string& path, const SpecLimits& limits, Problems& problems);
 
-/// The rules of one exposure by itself, and of a sandbox that may not be exposed (confidential, restricted).
+/// The rules of one exposure by itself.
 void validate(const Exposure& exposure, const std::string& path, Problems& problems);
+
+/// A confidential or restricted sandbox may not be exposed, neither at its creation nor later.
+void validate_exposable(Sensitivity sensitivity, const std::string& path, Problems& problems);
 
 /// argv not empty and its first not blank, each argument and variable within the kernel's 131071 bytes, the time limit
 /// in 1..86400, environment names.
