@@ -78,6 +78,7 @@ Task<void> Heartbeat::beat(Request what) {
     report.in_flight = queue_.in_flight();
 
     const auto answer = co_await client_.heartbeat(node_, report, in(kAnswerWithin));
+    if (!answer && answer.error().error.code() == Code::cancelled) co_return;  // the worker stops
     note_controller(answer || answer.error().status != 0, answer ? std::string() : answer.error().error.message());
     if (answer) {
         for (const auto& operation : answer->cancel) queue_.cancel(operation);

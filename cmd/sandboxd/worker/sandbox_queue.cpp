@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <sandbox/base/log.hpp>
 
 #include "completions.hpp"
@@ -20,7 +24,17 @@ std::size_t input_bytes_of(const domain::Assignment& assignment) {
     return exec != nullptr && exec->command.stdin_bytes ? exec->command.stdin_bytes->size() : 0;
 }
 
+/// Not inside the caller, as a spawned task otherwise begins: it is in the middle of the books.
+Task<void> after_this(Task<void> task) {
+    co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    co_await std::move(task);
+}
+
 }  // namespace
+
+void SandboxQueue::spawn(std::string name, Task<void> task) {
+    tasks_.spawn(std::move(name), after_this(std::move(task)));
+}
 
 bool SandboxQueue::Sandbox::creating() const {
     return std::ranges::any_of(running, [](const JobPtr& job) { return job->kind() == domain::OperationKind::create; });
@@ -44,7 +58,7 @@ bool SandboxQueue::accept(domain::Assignment assignment) {
         job->stage = Job::Stage::running;
         job->phase = "running";
         end_work_of(id);
-        tasks_.spawn("delete", run_delete(job));
+        spawn("delete", run_delete(job));
         return true;
     }
     auto& sandbox = sandboxes_[id];
@@ -90,7 +104,7 @@ void SandboxQueue::begin(domain::SandboxId id, Sandbox& sandbox, const JobPtr& j
         std::erase(waiting_creates_, id);
         held_[id] = {.resources = std::get<domain::CreateWork>(job->assignment.kind).spec.resources};
     }
-    tasks_.spawn(std::string(domain::to_text(job->kind())), run(job));
+    spawn(std::string(domain::to_text(job->kind())), run(job));
 }
 
 void SandboxQueue::pump_creates() {
@@ -189,7 +203,7 @@ bool SandboxQueue::cancel(domain::OperationId operation) {
         return false;
     job->cancelled = true;
     if (job->stage == Job::Stage::running) {
-        tasks_.spawn("cancel", kill(job));
+        spawn("cancel", kill(job));
         return true;
     }
     const auto id = job->assignment.sandbox_id;
@@ -215,7 +229,7 @@ Task<void> SandboxQueue::kill(JobPtr job) {
 void SandboxQueue::end_unbegun(const JobPtr& job) {
     job->cancelled = true;
     job->stage = Job::Stage::reporting;
-    tasks_.spawn("report", settle(job, cancelled(job->assignment)));
+    spawn("report", settle(job, cancelled(job->assignment)));
 }
 
 /// The sandbox goes: all that it has in hand ends now, and nothing begins until destroy() is done with it.
@@ -226,7 +240,7 @@ void SandboxQueue::end_work_of(domain::SandboxId id) {
     std::erase(waiting_creates_, id);
     for (const auto& job : sandbox.running) {
         if (std::exchange(job->cancelled, true)) continue;
-        if (job->kind() == domain::OperationKind::exec) tasks_.spawn("cancel", kill(job));
+        if (job->kind() == domain::OperationKind::exec) spawn("cancel", kill(job));
     }
 }
 
@@ -260,7 +274,7 @@ void SandboxQueue::remove(domain::SandboxId sandbox) {
     if (closed_ || (found != sandboxes_.end() && found->second.destroys > 0)) return;
     log::warn("removing a sandbox that the controller does not want kept", {{"sandbox_id", sandbox.text()}});
     end_work_of(sandbox);
-    tasks_.spawn("removal", run_removal(sandbox));
+    spawn("removal", run_removal(sandbox));
 }
 
 Task<void> SandboxQueue::run_removal(domain::SandboxId id) {

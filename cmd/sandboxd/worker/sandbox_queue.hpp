@@ -87,6 +87,7 @@ private:
     void end_work_of(domain::SandboxId id);
     void end_unbegun(const JobPtr& job);
 
+    void spawn(std::string name, Task<void> task);
     Task<void> run(JobPtr job);
     Task<void> run_delete(JobPtr job);
     Task<void> run_removal(domain::SandboxId id);
