@@ -1,0 +1,276 @@
+#include "exec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process_tree.hpp"
+
+namespace sandbox::guest {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long an ended command's output is waited for when some child still holds its pipes: in all, and since the last
+// byte came.
+constexpr auto kGrace = 200ms;
+constexpr auto kQuiet = 100ms;
+// After a kill: until the supervisor must have reported, and until a host that grants no credit is not waited for.
+constexpr auto kKillAnswer = 950ms;
+constexpr auto kKillPatience = 500ms;
+constexpr std::uint64_t kLongestLimitMs = 366ULL * 24 * 3600 * 1000;
+
+std::size_t bytes_in(const Fd& pipe) {
+    int count = 0;
+    if (!pipe || ioctl(pipe.get(), FIONREAD, &count) != 0) return 0;
+    return static_cast<std::size_t>(std::max(count, 0));
+}
+
+bool at_its_end(const Fd& pipe) {
+    pollfd fd{.fd = pipe.get(), .events = 0, .revents = 0};
+    return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) != 0 && bytes_in(pipe) == 0;
+}
+
+// Whether a child of ours with that pid is there, running or ended.
+bool is_my_child(pid_t pid) {
+    siginfo_t info{};
+    return pid > 0 && waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+bool rose(std::optional<std::uint64_t> before, std::optional<std::uint64_t> now) {
+    return before && now && *now > *before;
+}
+
+}  // namespace
+
+Exec::Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts)
+    : id_(id),
+      supervisor_(supervised.supervisor),
+      control_(std::move(supervised.control)),
+      input_(std::move(supervised.input)),
+      output_(std::move(supervised.output), FrameType::output, start.output_credit),
+      error_(std::move(supervised.error), FrameType::error_output, start.error_credit),
+      deadline_(kNever),
+      counts_before_(counts) {
+    if (start.time_limit_ms != 0)
+        deadline_ = SteadyClock::now() + std::chrono::milliseconds(std::min(start.time_limit_ms, kLongestLimitMs));
+}
+
+void Exec::input(std::string_view bytes, OutQueue& out) {
+    if (input_ended_) return;
+    if (!input_credit_.receive(bytes.size())) {
+        // More than was granted: this host is wrong, and memory stays bounded.
+        end_of_input();
+        return;
+    }
+    pending_input_.append(bytes);
+    write_input(out);
+}
+
+void Exec::end_of_input() {
+    input_ended_ = true;
+    if (pending_input_.empty()) input_.reset();
+}
+
+// What the command does not read waits in the pipe and here; what it can't read any more is thrown away, so that a host
+// never waits for it.
+void Exec::write_input(OutQueue& out) {
+    std::size_t done = 0;
+    while (done < pending_input_.size()) {
+        const auto count =
+            input_ ? write(input_.get(), pending_input_.data() + done, pending_input_.size() - done) : ssize_t{-1};
+        if (count > 0) {
+            done += static_cast<std::size_t>(count);
+        } else if (input_ && errno == EINTR) {
+            continue;
+        } else if (input_ && errno == EAGAIN) {
+            break;
+        } else {
+            input_.reset();
+            done = pending_input_.size();
+        }
+    }
+    pending_input_.erase(0, done);
+    if (const auto granted = input_credit_.consume(done); granted != 0)
+        append_credit(out.bytes(), id_, {.stream = Stream::input, .bytes = granted});
+    if (pending_input_.empty() && input_ended_) input_.reset();
+}
+
+void Exec::credit(const Credit& credit) {
+    if (credit.stream == Stream::output) output_.credit.grant(credit.bytes);
+    if (credit.stream == Stream::error) error_.credit.grant(credit.bytes);
+}
+
+void Exec::forget_credit() {
+    output_.credit = SendCredit();
+    error_.credit = SendCredit();
+}
+
+void Exec::kill_by_host() {
+    kill(KillReason::host);
+}
+
+void Exec::kill(KillReason reason) {
+    if (kill_reason_ != KillReason::none) return;
+    kill_reason_ = reason;
+    killed_at_ = SteadyClock::now();
+    if (supervisor_ != 0) send_command(control_, Command::kill);
+}
+
+void Exec::watch(Poller& poller, const OutQueue& out) {
+    control_slot_ = control_ ? poller.watch(control_.get(), POLLIN) : Poller::kNone;
+    input_slot_ = input_ && !pending_input_.empty() ? poller.watch(input_.get(), POLLOUT) : Poller::kNone;
+    for (auto* output : {&output_, &error_}) {
+        const bool may_send = id_ == 0 || (output->credit.left() != 0 && out.has_room());
+        output->slot = output->fd && may_send ? poller.watch(output->fd.get(), POLLIN) : Poller::kNone;
+    }
+    if (!status_ && kill_reason_ == KillReason::none) poller.wake_at(deadline_);
+    if (kill_reason_ != KillReason::none) {
+        if (supervisor_ == 0 && !status_) poller.wake_at(SteadyClock::now() + 5ms);
+        for (const auto patience : {kKillPatience, std::chrono::milliseconds(kKillAnswer)})
+            if (SteadyClock::now() < killed_at_ + patience) poller.wake_at(killed_at_ + patience);
+    }
+    if (status_) {
+        const auto now = SteadyClock::now();
+        if (const auto when = waits_for_output_until(now); when > now) poller.wake_at(when);
+    }
+}
+
+void Exec::handle(const Poller& poller, OutQueue& out) {
+    if (poller.events(control_slot_) != 0) read_reports(out);
+    if (poller.events(input_slot_) != 0) write_input(out);
+    for (auto* output : {&output_, &error_})
+        if (poller.events(output->slot) != 0) read_output(*output, out);
+    const auto now = SteadyClock::now();
+    if (!status_ && !failed_ && now >= deadline_) kill(KillReason::time_limit);
+    // Without a supervisor it is on us, a look at a time so that the others don't wait.
+    if (kill_reason_ != KillReason::none && supervisor_ == 0 && !status_ && main_ != 0) kill_tree_once(main_);
+}
+
+void Exec::read_output(Output& output, OutQueue& out) {
+    std::ptrdiff_t count = 0;
+    if (id_ == 0) {
+        std::array<char, 16384> bytes{};
+        count = read(output.fd.get(), bytes.data(), bytes.size());
+        if (count > 0) tail_.append(bytes.data(), static_cast<std::size_t>(count));
+        if (tail_.size() > kCommandTail) tail_.erase(0, tail_.size() - kCommandTail);
+    } else {
+        if (!out.has_room()) return;
+        count = out.read_frame(output.fd.get(), output.type, id_, output.credit.left());
+    }
+    if (count > 0) {
+        const auto length = static_cast<std::size_t>(count);
+        output.credit.spend(length);
+        output.due -= std::min(output.due, length);
+        last_output_ = SteadyClock::now();
+    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        output.fd.reset();
+        output.due = 0;
+    }
+}
+
+void Exec::read_reports(OutQueue& out) {
+    while (control_) {
+        const auto report = read_report(control_);
+        if (!report && report.error() == NoReport::yet) return;
+        if (!report)
+            supervisor_gone();
+        else
+            take(*report, out);
+    }
+}
+
+void Exec::take(const Report& report, OutQueue& out) {
+    switch (report.kind) {
+        case Report::Kind::started:
+            main_ = report.number;
+            append_frame(out.bytes(), FrameType::started, id_);
+            break;
+        case Report::Kind::failed:
+            failed_ = report.failed;
+            break;
+        case Report::Kind::ended:
+            main_ended(report.number);
+            break;
+        case Report::Kind::cleared:
+            cleared_ = true;
+            break;
+    }
+}
+
+void Exec::main_ended(int status) {
+    status_ = status;
+    main_ = 0;
+    ended_at_ = last_output_ = SteadyClock::now();
+    for (auto* output : {&output_, &error_}) output->due = bytes_in(output->fd);
+}
+
+void Exec::reaped(pid_t pid, int status) {
+    if (pid != main_ || status_) return;
+    if (supervisor_ == 0)
+        main_ended(status);
+    else
+        orphan_status_ = status;  // that its supervisor is gone shows next
+}
+
+// A process of the sandbox can kill the supervisor, as it can kill any of its own. The main process is PID 1's child
+// then, and PID 1 waits for it; without one, nobody knows how it ended.
+void Exec::supervisor_gone() {
+    supervisor_ = 0;
+    control_.reset();
+    if (!status_ && orphan_status_) main_ended(*orphan_status_);
+    if (status_ || failed_ || is_my_child(main_)) return;
+    failed_ = {.kind = Failure::internal,
+               .error = 0,
+               .what = "the supervisor of the command was killed from inside the sandbox"};
+}
+
+TimePoint Exec::waits_for_output_until(TimePoint now) const {
+    auto from = ended_at_;
+    if (kill_reason_ != KillReason::none && !cleared_ && supervisor_ != 0) from = now;
+    return std::min(from + kGrace, std::max(from, last_output_) + kQuiet);
+}
+
+bool Exec::settled(Output& output, TimePoint now) {
+    if (!output.fd) return true;
+    if (output.due == 0 && at_its_end(output.fd)) {
+        output.fd.reset();
+        return true;
+    }
+    if (output.due != 0) return kill_reason_ == KillReason::host && now >= killed_at_ + kKillPatience;
+    return now >= waits_for_output_until(now);
+}
+
+std::optional<Exec::Answer> Exec::answer(const Limits& limits) {
+    if (failed_) return Answer{.failed = failed_, .exited = {}};
+    if (!status_) return std::nullopt;
+    const auto now = SteadyClock::now();
+    const bool killing = kill_reason_ != KillReason::none && supervisor_ != 0 && !cleared_;
+    if (killing && now < killed_at_ + kKillAnswer) return std::nullopt;
+    if (!settled(output_, now) || !settled(error_, now)) return std::nullopt;
+
+    Exited exited;
+    if (WIFSIGNALED(*status_))
+        exited.signal = static_cast<std::uint8_t>(WTERMSIG(*status_));
+    else
+        exited.code = static_cast<std::uint8_t>(WEXITSTATUS(*status_));
+    exited.timed_out = kill_reason_ == KillReason::time_limit && exited.signal == SIGKILL;
+    exited.killed = kill_reason_ == KillReason::host && exited.signal == SIGKILL;
+    const auto counts = limits.counts();
+    exited.oom_killed = rose(counts_before_.oom_kills, counts.oom_kills);
+    exited.out_of_processes = rose(counts_before_.refused_processes, counts.refused_processes);
+    return Answer{.failed = std::nullopt, .exited = exited};
+}
+
+void Exec::let_go(Lingering& lingering, Leftovers& leftovers) {
+    if (supervisor_ != 0) lingering.add(supervisor_, std::move(control_), counts_before_.refused_processes);
+    leftovers.add(std::move(output_.fd));
+    leftovers.add(std::move(error_.fd));
+}
+
+}  // namespace sandbox::guest

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sandbox/guest/messages.hpp>
+#include <sandbox/guest/start.hpp>
+
+namespace sandbox::guest {
+
+/// "NAME=value" entries.
+using Environment = std::vector<std::string>;
+
+[[nodiscard]] Environment current_environment();
+/// `base` with `changes` in place of what has the same names.
+[[nodiscard]] Environment merge(const Environment& base, const Environment& changes);
+[[nodiscard]] std::string_view value_of(const Environment& env, std::string_view name);
+
+/// Makes the directories that HOME and the XDG variables name, where they are below /workspace. What can't be made is
+/// left to whoever needs it.
+void make_home_directories(const Environment& env);
+
+/// Turns this process into the program: its directory, its environment, its PATH for the search. Returns only when
+/// that failed, and why.
+[[nodiscard]] Failed run_program(const Start& start, const Environment& sandbox_env);
+
+}  // namespace sandbox::guest

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <sandbox/guest/messages.hpp>
+#include <sandbox/guest/start.hpp>
+
+#include "fd.hpp"
+#include "program.hpp"
+
+namespace sandbox::guest {
+
+/// What PID 1 was given and gives to every command as it was.
+struct Inheritance {
+    Environment env;
+    rlimit open_files{};
+};
+
+/// PID 1's ends of an exec that is being started. The pipes don't block; `control` is read with read_report().
+struct Supervised {
+    pid_t supervisor = 0;
+    Fd control;
+    Fd input;  // none when there is no input
+    Fd output;
+    Fd error;
+};
+
+/// Forks the supervisor of one exec, a process that starts the main process in a session of its own, adopts every
+/// orphan below it, and reports. It ends when it is told to or when `control` is closed; what still runs then is PID
+/// 1's. The supervisor inherits PID 1's memory, so it is not dumpable either.
+[[nodiscard]] std::expected<Supervised, Failed> start_supervisor(Start start, const Inheritance& inheritance);
+
+enum class Command : char {
+    kill = 'k',     // everything, then report `cleared` and end
+    release = 'r',  // end, and leave what runs
+};
+void send_command(const Fd& control, Command command);
+
+/// What a supervisor says: started, then ended; or failed. After a kill also cleared.
+struct Report {
+    enum class Kind : unsigned char { started, failed, ended, cleared };
+    Kind kind{};
+    int number = 0;  // started: the main process; ended: its wait status
+    Failed failed;
+};
+enum class NoReport { yet, ever };
+/// Does not wait. `ever`: the supervisor is gone.
+[[nodiscard]] std::expected<Report, NoReport> read_report(const Fd& control);
+
+}  // namespace sandbox::guest
