@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <sandbox/domain/operation.hpp>
 #include <sandbox/domain/sandbox.hpp>
 #include <sandbox/domain/spec.hpp>
+#include <sandbox/http/stream.hpp>
 
 namespace sandbox::runtime {
 
@@ -76,6 +78,14 @@ public:
     virtual Task<Result<void>> destroy(domain::SandboxId id) = 0;
     /// Everything here that carries this installation's labels.
     virtual Task<Result<std::vector<domain::InventoryItem>>> list(Deadline deadline) = 0;
+
+    /// Connects to a port on the sandbox's own loopback, whatever its network. Errors: unavailable with the reason.
+    virtual Task<Result<std::unique_ptr<http::Stream>>> dial(domain::SandboxId id, std::uint16_t port,
+                                                             Deadline deadline);
+
+    /// Ends what the runtime does by itself, waiting for it until the deadline; the sandboxes live on. To be awaited
+    /// before it is destroyed while the io thread still runs.
+    virtual Task<void> stop(Deadline deadline);
 
     /// Called (on the io thread) when a sandbox ended by itself or the engine came back, so that a heartbeat goes out
     /// at once. May be empty.
