@@ -1,0 +1,56 @@
+// What a failure looks like to people and to programs.
+#include "report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sandbox/base/json_reader.hpp>
+
+namespace sandbox::cli {
+namespace {
+
+/// Nobody answered, as the client says by an empty code.
+bool from_connection(const client::Failure& failure) {
+    return failure.code.empty() && failure.status == 0 &&
+           (failure.error.code() == Code::unavailable || failure.error.code() == Code::deadline_exceeded);
+}
+
+std::string_view hint(const client::Failure& failure, bool token_given) {
+    if (from_connection(failure))
+        return "Is the server running there? `sandbox doctor` looks closer; `sandbox config set-server URL` saves "
+               "another address";
+    if (failure.status != 401) return "";
+    return token_given ? "The token that was given is not this server's: set SANDBOX_TOKEN to its API token"
+                       : "Set SANDBOX_TOKEN to the server's API token";
+}
+
+std::string code_of(const client::Failure& failure) {
+    if (!failure.code.empty()) return failure.code;
+    return std::string(to_text(failure.error.code()));
+}
+
+}  // namespace
+
+std::string message_of(const client::Failure& failure, bool token_given) {
+    std::string message = failure.error.message();
+    const auto more = hint(failure, token_given);
+    if (!more.empty()) message += fmt::format(". {}", more);
+    return message;
+}
+
+std::string error_text(const std::string& code, const std::string& message, const std::string& request_id, bool json) {
+    if (!json) {
+        const auto id = request_id.empty() ? "" : fmt::format(" (request {})", request_id);
+        return printable(fmt::format("sandbox: {}{}", message, id)) + "\n";
+    }
+    nlohmann::json error{{"code", code}, {"message", message}, {"request_id", nullptr}};
+    if (!request_id.empty()) error["request_id"] = request_id;
+    return dump_json(nlohmann::json{{"error", std::move(error)}}) + "\n";
+}
+
+void Session::report(const client::Failure& failure) {
+    output_.err(
+        error_text(code_of(failure), message_of(failure, !token().empty()), failure.request_id, output_.json()));
+}
+
+}  // namespace sandbox::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "session.hpp"
+
+namespace sandbox::cli {
+
+/// The failure's sentence, and what to do about it where we know. `token_given`: whether a token was sent.
+[[nodiscard]] std::string message_of(const client::Failure& failure, bool token_given);
+
+/// A line for people, or the JSON document of an error; with its line feed.
+[[nodiscard]] std::string error_text(const std::string& code, const std::string& message, const std::string& request_id,
+                                     bool json);
+
+}  // namespace sandbox::cli
