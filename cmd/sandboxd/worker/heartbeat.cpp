@@ -42,6 +42,10 @@ Task<void> Heartbeat::beat_now() {
     while (ended_ < mine) co_await beats_.wait(Deadline::max());
 }
 
+Task<void> Heartbeat::between_beats() {
+    while (on_its_way_) co_await beats_.wait(Deadline::max());
+}
+
 domain::Capacity Heartbeat::capacity() const {
     domain::Capacity capacity;
     capacity.total = limits_.total;
@@ -72,12 +76,16 @@ Task<void> Heartbeat::beat(Request what) {
     ++begun_;
     domain::Heartbeat report;
     if (what == Request::all) co_await look(report);
+    // From here to the answer nothing is reported that gives capacity back.
+    on_its_way_ = true;
     report.capacity = capacity();
     report.pressure = status_.pressure;
     report.warm_images = status_.warm_images;
     report.in_flight = queue_.in_flight();
 
     const auto answer = co_await client_.heartbeat(node_, report, in(kAnswerWithin));
+    on_its_way_ = false;
+    beats_.notify_all();
     if (!answer && answer.error().error.code() == Code::cancelled) co_return;  // the worker stops
     note_controller(answer || answer.error().status != 0, answer ? std::string() : answer.error().error.message());
     if (answer) {

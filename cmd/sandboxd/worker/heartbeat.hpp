@@ -41,6 +41,9 @@ public:
     void beat_soon(bool with_inventory);
     /// Returns when the controller has answered a heartbeat that was made after this call, or has failed to.
     Task<void> beat_now();
+    /// Returns when no heartbeat is on its way. What then gives capacity back can't be overtaken by a heartbeat that
+    /// still counts it as used, which the controller would take for use by others.
+    Task<void> between_beats();
 
     [[nodiscard]] domain::Capacity capacity() const;
     /// As last seen.
@@ -64,6 +67,7 @@ private:
     Request requested_ = Request::none;
     std::uint64_t begun_ = 0;  // heartbeats, to tell one that was made later
     std::uint64_t ended_ = 0;
+    bool on_its_way_ = false;
     bool controller_reached_ = true;
     bool engine_answers_ = true;
     bool engine_back_ = false;

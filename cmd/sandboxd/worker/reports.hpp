@@ -17,8 +17,8 @@ class Reports final : public Reporter {
 public:
     Reports(client::WorkerClient& client, Random& random);
 
-    /// Awaited before the result of a create or delete goes out, for controllers that copy a node's free capacity from
-    /// its heartbeats. May be empty.
+    /// Awaited before the result of a create or delete goes out, so that it and the heartbeats tell the same of the
+    /// node's free capacity. May be empty.
     std::function<Task<void>()> before_capacity_changes;
 
     Task<void> report(JobPtr job, domain::Completion completion) override;

@@ -150,10 +150,10 @@ void Worker::Impl::take_answer(const api::RegisterAnswer& answer) {
         limits.max_output_bytes = static_cast<std::size_t>(*answer.max_output_bytes);
     queue.set_limits(limits);
     // A controller that names the limit also keeps its own ledger; an older one copies what the last heartbeat said.
-    if (answer.max_output_bytes)
-        reports.before_capacity_changes = nullptr;
-    else
-        reports.before_capacity_changes = [this]() -> Task<void> { return heartbeat.beat_now(); };
+    const bool has_ledger = answer.max_output_bytes.has_value();
+    reports.before_capacity_changes = [this, has_ledger]() -> Task<void> {
+        return has_ledger ? heartbeat.between_beats() : heartbeat.beat_now();
+    };
     log::info("registered with the controller",
               {{"node_id", settings.node_id.text()}, {"incarnation", incarnation.text()}});
 }

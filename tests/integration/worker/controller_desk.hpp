@@ -41,6 +41,7 @@ public:
     std::size_t report_limit_bytes = 64U << 20U;                               // 413 past it
     std::vector<domain::SandboxId> remove;
     std::vector<domain::OperationId> cancel;
+    bool holds_heartbeats = false;  // their answers
 
     void lay(domain::Assignment assignment) {
         waiting_.push_back(std::move(assignment));
@@ -48,6 +49,10 @@ public:
     }
     void ask_to_cancel(domain::OperationId operation) {
         cancel.push_back(operation);
+        work_.notify_all();
+    }
+    void answer_heartbeats() {
+        holds_heartbeats = false;
         work_.notify_all();
     }
     [[nodiscard]] std::string address() const { return server_.address(); }
@@ -61,7 +66,7 @@ public:
     }
     Task<http::Response> handle(http::Request request) override {
         if (request.path == "/v1/nodes/register") co_return register_node(request);
-        if (request.path.ends_with("/heartbeat")) co_return heartbeat(request);
+        if (request.path.ends_with("/heartbeat")) co_return co_await heartbeat(std::move(request));
         if (request.path.ends_with("/assignments")) co_return co_await lease(std::move(request));
         if (request.path == "/v1/assignments/complete") co_return complete(request);
         if (request.path == "/v1/assignments/release" && !older) co_return release(request);
@@ -92,14 +97,15 @@ private:
         if (!older) json["max_output_bytes"] = 100'000;
         return answer(json);
     }
-    http::Response heartbeat(const http::Request& request) {
+    Task<http::Response> heartbeat(http::Request request) {
         calls.emplace_back("heartbeat");
         heartbeats.push_back(api::read_heartbeat_request(request.body).value());
-        if (auto status = next(heartbeat_failures)) return answer(*status, "");
-        if (older) return answer(nlohmann::json{{"ok", true}});
+        if (auto status = next(heartbeat_failures)) co_return answer(*status, "");
+        while (holds_heartbeats) co_await work_.wait(Deadline::max());
+        if (older) co_return answer(nlohmann::json{{"ok", true}});
         api::HeartbeatAnswer said;
         said.remove = remove;
-        return answer(nlohmann::json(said));
+        co_return answer(nlohmann::json(said));
     }
     Task<http::Response> lease(http::Request request) {
         lease_limits.push_back(std::stoll(*request.query_value("limit")));

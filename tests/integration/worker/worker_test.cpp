@@ -376,6 +376,25 @@ TEST_F(WorkerTest, keeps_as_much_output_as_the_controller_takes) {
     EXPECT_LE(report_of(exec)->output->stdout_text.size(), 100'000);
 }
 
+// A heartbeat that counts a sandbox as there must not arrive after the report that it is gone: the controller would
+// take its room for used by others, and refuse the next create.
+TEST_F(WorkerTest, gives_capacity_back_between_heartbeats) {
+    start_registered();
+    const auto box = make_sandbox();
+    desk->holds_heartbeats = true;
+    const auto beats = desk->heartbeats.size();
+    ASSERT_TRUE(eventually([&] { return desk->heartbeats.size() > beats; }));
+    EXPECT_EQ(desk->heartbeats.back().capacity.available.cpu_millis, 7000);
+
+    const auto destroy = lay(box, domain::DeleteWork{});
+    ASSERT_TRUE(eventually([&] { return runtime.sandboxes() == 0; }));
+    run_for(milliseconds(100));
+    EXPECT_EQ(report_of(destroy), nullptr);
+
+    desk->answer_heartbeats();
+    EXPECT_TRUE(reported(destroy));
+}
+
 // Stopping: what has not begun goes back, what has is finished and reported, the sandbox lives on.
 TEST_F(WorkerTest, stops_in_order) {
     concurrency = 1;

@@ -241,11 +241,16 @@ void LocalRuntime::kill_commands_of(domain::SandboxId id) {
 
 Task<Result<void>> LocalRuntime::destroy(domain::SandboxId id) {
     if (down_) co_return down();
-    lose(id);
+    remove(id);
     co_return Result<void>();
 }
 
 void LocalRuntime::lose(domain::SandboxId id) {
+    remove(id);
+    if (on_change) on_change();
+}
+
+void LocalRuntime::remove(domain::SandboxId id) {
     pulling_.erase(id);
     kill_commands_of(id);
     sandboxes_.erase(id);

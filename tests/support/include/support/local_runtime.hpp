@@ -49,6 +49,7 @@ private:
     };
     [[nodiscard]] std::string directory_of(domain::SandboxId id) const;
     void kill_commands_of(domain::SandboxId id);
+    void remove(domain::SandboxId id);
 
     asio::any_io_executor executor_;
     std::string root_;
