@@ -153,7 +153,7 @@ TEST_F(ServerTest, header_values_of_a_handler_can_not_split_the_answer) {
 }
 
 TEST_F(ServerTest, a_large_answer_arrives_whole) {
-    std::string large(20 * 1024 * 1024, 'x');
+    std::string large(8 * 1024 * 1024, 'x');
     add("GET", "/large", [&](Request) -> Task<Response> { co_return text(large); });
     start();
     auto response = send("GET", "/large");
