@@ -26,6 +26,8 @@ constexpr auto kFirstPause = 100ms;
 constexpr auto kLongestPause = 5s;
 /// What the guest may take, beyond a command's time limit or after a kill, to tell of its end.
 constexpr auto kEndGrace = 10s;
+/// How long a command is tried again that could not be run since the process limit was used up.
+constexpr auto kProcessLimitPatience = 3s;
 
 Task<void> pause(std::chrono::milliseconds duration) {
     asio::steady_timer timer(co_await asio::this_coro::executor, duration);
@@ -180,6 +182,18 @@ Task<Result<void>> GuestLink::wait_open(Deadline deadline) {
 Task<Result<ExecResult>> GuestLink::exec(domain::OperationId operation, const domain::Command& command,
                                          std::size_t max_output_bytes) {
     auto self = shared_from_this();
+    // The guest kills what an ended command has left behind as a fork bomb, which takes it a moment.
+    const auto retry_until = in(kProcessLimitPatience);
+    for (;;) {
+        bool out_of_processes = false;
+        auto result = co_await exec_once(operation, command, max_output_bytes, out_of_processes);
+        if (!out_of_processes || in(kFirstPause) > retry_until) co_return result;
+        co_await pause(kFirstPause);
+    }
+}
+
+Task<Result<ExecResult>> GuestLink::exec_once(domain::OperationId operation, const domain::Command& command,
+                                              std::size_t max_output_bytes, bool& out_of_processes) {
     GuestExec exec(next_id_++, operation, max_output_bytes);
     if (!guest::append_start(exec.start, exec.id, start_of(command))) co_return too_long_result(command);
     if (command.stdin_bytes && !command.stdin_bytes->empty()) {
@@ -199,6 +213,8 @@ Task<Result<ExecResult>> GuestLink::exec(domain::OperationId operation, const do
         if (std::chrono::steady_clock::now() < exec.give_up) continue;
         co_return fail(Code::deadline_exceeded, "the sandbox's guest did not tell how the command ended");
     }
+    const auto* failed = std::get_if<guest::Failed>(&exec.end);
+    out_of_processes = failed != nullptr && failed->kind == guest::Failure::out_of_processes;
     const auto duration = std::chrono::steady_clock::now() - begun;
     co_return exec_result(exec, command, std::chrono::duration_cast<std::chrono::milliseconds>(duration));
 }

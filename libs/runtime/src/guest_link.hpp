@@ -80,6 +80,8 @@ private:
     struct Place;
     struct Turn;
 
+    Task<Result<ExecResult>> exec_once(domain::OperationId operation, const domain::Command& command,
+                                       std::size_t max_output_bytes, bool& out_of_processes);
     Task<void> serve(std::unique_ptr<http::Stream> stream);
     Task<void> read_frames(std::shared_ptr<Session> session);
     Task<void> write_frames(std::shared_ptr<Session> session);

@@ -119,6 +119,20 @@ TEST(ContainerPolicy, puts_an_images_own_volumes_into_memory) {
     EXPECT_FALSE(tmpfs.contains("/.sandbox/x"));
 }
 
+// A user known by number owns what would be root's; one known by name only is root's guest there.
+TEST(ContainerPolicy, gives_scratch_space_to_the_images_user) {
+    auto of_user = [](const char* user) {
+        auto with_user = place();
+        with_user.image_user = user;
+        return host(spec(), with_user).at("Tmpfs").at("/run").get<std::string>();
+    };
+    EXPECT_TRUE(of_user("10001:10002").ends_with(",uid=10001,gid=10002"));
+    EXPECT_TRUE(of_user("10001").ends_with(",uid=10001"));
+    EXPECT_TRUE(of_user("10001:staff").ends_with(",uid=10001"));
+    for (const char* user : {"", "app", "app:1", "1,size=9g", "-1", "99999999999", "1 2"})
+        EXPECT_TRUE(of_user(user).ends_with("size=16m")) << user;
+}
+
 TEST(ContainerPolicy, joins_the_network_it_is_told) {
     EXPECT_EQ(host(spec(), place()).at("NetworkMode"), "none");
     auto open = place();

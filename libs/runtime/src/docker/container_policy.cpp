@@ -35,15 +35,30 @@ bool is_within(std::string_view path, std::string_view directory) {
            (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/');
 }
 
+/// The owner of what would belong to root otherwise, where the image names its user by number: the OCI runtime gives a
+/// tmpfs the mode of the image's directory below it, which is seldom open to everybody.
+std::string tmpfs_owner(std::string_view image_user) {
+    auto is_number = [](std::string_view text) {
+        constexpr std::size_t kMostDigits = 10;
+        return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == text.npos;
+    };
+    auto colon = image_user.find(':');
+    auto uid = image_user.substr(0, colon);
+    if (!is_number(uid)) return "";
+    auto gid = colon == image_user.npos ? "" : image_user.substr(colon + 1);
+    return is_number(gid) ? fmt::format(",uid={},gid={}", uid, gid) : fmt::format(",uid={}", uid);
+}
+
 /// Writable places in memory. An image's own volumes are among them: the engine would give each an anonymous volume
 /// without any limit on the host's disk.
 json tmpfs_mounts(const domain::SandboxSpec& spec, const ContainerPlace& place) {
     auto scratch = scratch_mib(spec.resources.memory_mib);
+    auto owner = tmpfs_owner(place.image_user);
     json mounts = {{"/tmp", fmt::format("rw,exec,nosuid,nodev,mode=1777,size={}m", scratch)},
-                   {"/run", fmt::format("rw,noexec,nosuid,nodev,mode=1777,size={}m", kRunMib)}};
+                   {"/run", fmt::format("rw,noexec,nosuid,nodev,mode=1777,size={}m{}", kRunMib, owner)}};
     for (const auto& path : place.image_volumes) {
         bool covered = path == kWorkspace || is_within(path, kGuestDirectory) || mounts.contains(path);
-        if (!covered) mounts[path] = fmt::format("rw,exec,nosuid,nodev,mode=1777,size={}m", scratch);
+        if (!covered) mounts[path] = fmt::format("rw,exec,nosuid,nodev,mode=1777,size={}m{}", scratch, owner);
     }
     return mounts;
 }

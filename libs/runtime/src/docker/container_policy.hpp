@@ -28,6 +28,7 @@ struct ContainerPlace {
     std::string network = "none";  // or the id of a network
     std::optional<std::string> oci_runtime;
     std::int64_t host_cpus = 0;              // 0: not known; the engine refuses a quota over its cores
+    std::string image_user;                  // as the image names it
     std::vector<std::string> image_volumes;  // paths that the image declares as volumes
 };
 

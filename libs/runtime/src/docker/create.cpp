@@ -148,6 +148,7 @@ Task<Result<std::string>> DockerRuntime::create_container(domain::SandboxId id, 
                                             .network = parts.network,
                                             .oci_runtime = settings_.oci_runtime,
                                             .host_cpus = info_.cpus,
+                                            .image_user = parts.image.user,
                                             .image_volumes = parts.image.volumes});
     auto name = container_name(id);
     auto created = co_await engine_.create_container(name, request, in(kCallTime));

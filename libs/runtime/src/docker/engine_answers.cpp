@@ -232,6 +232,7 @@ Result<Image> read_image(std::string_view body) {
         image.id = reader.string("Id");
         if (const auto* config = reader.field("Config")) {
             ObjectReader inner(*config, "Config", reader.problems(), UnknownFields::ignore);
+            image.user = inner.optional_string("User").value_or("");
             image.volumes = keys_of(inner.field("Volumes"));
         }
         return image;

@@ -49,6 +49,7 @@ struct Volume {
 
 struct Image {
     std::string id;
+    std::string user;                  // "", "name", "uid" or "uid:gid"
     std::vector<std::string> volumes;  // paths that it declares
 };
 

@@ -56,7 +56,8 @@ Task<Result<std::unique_ptr<http::Stream>>> DockerRuntime::attach(domain::Sandbo
         if (!present && present.error().code() == Code::not_found)
             co_return fail(Code::not_found, "the sandbox's container was removed");
         if (!present) co_return fail(std::move(present.error()));
-        if (present->state == "created") co_return fail(Code::unavailable, "the sandbox's container is not started yet");
+        if (present->state == "created")
+            co_return fail(Code::unavailable, "the sandbox's container is not started yet");
         if (!present->running()) co_return fail(Code::not_found, how_it_ended(*present));
     }
     auto stream = co_await engine_.attach(container, deadline);
@@ -80,7 +81,8 @@ void DockerRuntime::on_link_change(domain::SandboxId id) {
 }
 
 Task<Result<void>> DockerRuntime::recover(Deadline deadline) {
-    auto containers = co_await engine_.list_containers(fmt::format("{}={}", kNodeLabel, settings_.node_id.text()), deadline);
+    auto containers =
+        co_await engine_.list_containers(fmt::format("{}={}", kNodeLabel, settings_.node_id.text()), deadline);
     if (!containers) co_return fail(std::move(containers.error()));
     if (std::exchange(recovered_, true)) co_return Result<void>{};  // by another call meanwhile
     for (const auto& container : *containers) {
@@ -125,6 +127,7 @@ Task<void> DockerRuntime::watch() {
         if (!lost) {
             auto ended = co_await engine_.watch_containers([this](const EngineEvent& event) { on_event(event); },
                                                            Deadline::max());
+            if (!ended && ended.error().code() == Code::cancelled) co_return;
             log::warn("the engine's events ended", {{"error", ended ? "" : ended.error().message()}});
             lost = true;
         }

@@ -66,8 +66,8 @@ Task<Result<Capabilities>> DockerRuntime::probe(Deadline deadline) {
     capabilities.checks.push_back(
         {.what = "engine", .ok = true, .note = fmt::format("{}, API {}", version->version, version->api)});
     auto guest = guest_.check();
-    capabilities.checks.push_back({.what = "guest", .ok = guest.has_value(),
-                                   .note = guest ? settings_.guest_path : guest.error().message()});
+    capabilities.checks.push_back(
+        {.what = "guest", .ok = guest.has_value(), .note = guest ? settings_.guest_path : guest.error().message()});
     co_return capabilities;
 }
 
@@ -138,9 +138,10 @@ Task<Result<void>> DockerRuntime::destroy(domain::SandboxId id) {
 
 Task<Result<void>> DockerRuntime::remove(domain::SandboxId id) {
     const auto deadline = in(kRemoveTime);
-    auto removed = co_await remove_container(id, deadline);
-    if (!removed) co_return removed;
-    co_return co_await workspaces_.remove(id, deadline);
+    // One that can't go is no reason to keep the other.
+    auto container = co_await remove_container(id, deadline);
+    auto workspace = co_await workspaces_.remove(id, deadline);
+    co_return container ? workspace : container;
 }
 
 Task<Result<void>> DockerRuntime::remove_container(domain::SandboxId id, Deadline deadline) {
@@ -182,7 +183,8 @@ Task<Result<std::vector<domain::InventoryItem>>> DockerRuntime::list(Deadline de
         auto item = co_await inventory_item(*id, std::move(container), deadline);
         if (item) items.push_back(std::move(*item));
         // One that has gone meanwhile is simply not there any more.
-        else if (item.error().code() != Code::not_found) co_return fail(std::move(item.error()));
+        else if (item.error().code() != Code::not_found)
+            co_return fail(std::move(item.error()));
     }
     co_return items;
 }

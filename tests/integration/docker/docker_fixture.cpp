@@ -1,0 +1,151 @@
+#include "docker_fixture.hpp"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <sandbox/base/time.hpp>
+
+#include "docker/names.hpp"
+
+namespace sandbox::test {
+
+using namespace std::chrono_literals;
+namespace docker = runtime::docker;
+
+namespace {
+
+http::Url engine_address() {
+    return http::Url::parse("unix:///var/run/docker.sock").value();
+}
+
+Timestamp now() {
+    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+domain::Command command(std::vector<std::string> argv) {
+    domain::Command command;
+    command.argv = std::move(argv);
+    command.timeout_seconds = 60;
+    return command;
+}
+
+domain::Command shell_command(std::string line) {
+    return command({"sh", "-c", std::move(line)});
+}
+
+DockerTest::DockerTest()
+    : node_(domain::NodeId::make(now(), random_)),
+      engine_(io_.get_executor(), engine_address()),
+      restricted_network_("sandbox-test-" + node_.text().substr(24)) {}
+
+void DockerTest::SetUp() {
+    auto version = wait(engine_.negotiate(in(10s)));
+    ASSERT_TRUE(version) << version.error().message();
+    if (!wait(engine_.inspect_image(kBusybox, in(10s)))) {
+        auto built = run_program({.argv = {SANDBOX_BASE_IMAGE_SCRIPT, "busybox"}});
+        ASSERT_EQ(built.status, 0) << built.err;
+    }
+    runtime_ = runtime::create_docker_runtime(io_.get_executor(), settings());
+}
+
+runtime::DockerSettings DockerTest::settings() const {
+    runtime::DockerSettings settings;
+    settings.engine = engine_address();
+    settings.guest_path = program("sandbox-guest");
+    settings.state_dir = state_.path();
+    settings.node_id = node_;
+    settings.restricted_network = restricted_network_;
+    return settings;
+}
+
+void DockerTest::TearDown() {
+    for (const auto& id : made_) {
+        auto removed = wait(runtime_->destroy(id));
+        EXPECT_TRUE(removed) << removed.error().message();
+    }
+    EXPECT_EQ(held(), std::vector<std::string>());
+    wait(runtime_->stop(in(10s)));
+    (void)wait(engine_.remove_network(restricted_network_, in(10s)));
+    runtime_.reset();
+}
+
+void DockerTest::restart_worker() {
+    wait(runtime_->stop(in(10s)));
+    runtime_ = runtime::create_docker_runtime(io_.get_executor(), settings());
+}
+
+bool DockerTest::eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
+    const auto until = in(limit);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > until) return false;
+        io_.restart();
+        io_.run_one_for(10ms);
+    }
+    return true;
+}
+
+domain::SandboxId DockerTest::new_id() {
+    return domain::SandboxId::make(now(), random_);
+}
+
+domain::OperationId DockerTest::new_operation() {
+    return domain::OperationId::make(now(), random_);
+}
+
+domain::SandboxSpec DockerTest::small() {
+    domain::SandboxSpec spec;
+    spec.tenant = "test";
+    spec.image = kBusybox;
+    spec.resources = {.cpu_millis = 1000, .memory_mib = 128, .disk_mib = 64, .pids = 64};
+    return spec;
+}
+
+Result<void> DockerTest::create(domain::SandboxId id, const domain::SandboxSpec& spec) {
+    made_.push_back(id);
+    phases_.clear();
+    return wait(runtime_->create(id, spec, domain::Tier::container,
+                                 [this](std::string_view phase) { phases_.emplace_back(phase); }));
+}
+
+domain::SandboxId DockerTest::running(const domain::SandboxSpec& spec) {
+    auto id = new_id();
+    auto created = create(id, spec);
+    EXPECT_TRUE(created) << created.error().message();
+    return id;
+}
+
+Result<runtime::ExecResult> DockerTest::exec(domain::SandboxId id, domain::Command command,
+                                             std::size_t max_output_bytes) {
+    return wait(runtime_->exec(id, new_operation(), command, max_output_bytes));
+}
+
+Result<runtime::ExecResult> DockerTest::exec(domain::SandboxId id, std::vector<std::string> argv) {
+    return exec(id, command(std::move(argv)));
+}
+
+std::string DockerTest::shell(domain::SandboxId id, const std::string& line) {
+    auto result = exec(id, shell_command(line));
+    EXPECT_TRUE(result) << result.error().message();
+    if (!result) return "";
+    EXPECT_EQ(result->output.exit_code, 0) << line << ": " << result->output.stderr_text;
+    return result->output.stdout_text;
+}
+
+std::vector<std::string> DockerTest::held() {
+    std::vector<std::string> names;
+    auto label = fmt::format("{}={}", docker::kNodeLabel, node_.text());
+    auto containers = wait(engine_.list_containers(label, in(10s)));
+    EXPECT_TRUE(containers) << containers.error().message();
+    if (containers)
+        for (const auto& container : *containers) names.push_back("container " + container.name);
+    auto volumes = wait(engine_.list_volumes(label, in(10s)));
+    EXPECT_TRUE(volumes) << volumes.error().message();
+    if (volumes)
+        for (const auto& volume : *volumes) names.push_back("volume " + volume.name);
+    return names;
+}
+
+}  // namespace sandbox::test
