@@ -22,6 +22,7 @@ void read_from_kernel(std::span<std::uint8_t> bytes) {
 }  // namespace
 
 void SystemRandom::fill(std::span<std::uint8_t> bytes) {
+    if (bytes.empty()) return;
     if (bytes.size() > sizeof pool_) return read_from_kernel(bytes);
     if (bytes.size() > left_) {
         read_from_kernel(pool_);
