@@ -69,7 +69,7 @@ constexpr Endpoint kEndpoints[] = {
      "id idempotency_key", "DrainRequest", "200 Node", "400 401 404 503"},
 
     {"GET", "/v1/tunnels/authorize", Caller::anyone, "authorizeTunnel", "Whether a hostname is active", "domain", "",
-     "204", "404 503", "For on-demand TLS at the edge. 404 or 503 until tunnels are served."},
+     "204", "404", "For on-demand TLS at the edge. Always 404 until tunnels are served."},
     {"GET", "/v1/local-tunnels/connect", Caller::operators_or_anyone, "connectLocalTunnel", "Open a local relay",
      "subdomain", "", "101", "400 401 503", kNoTunnels},
 
