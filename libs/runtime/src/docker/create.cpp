@@ -55,7 +55,7 @@ bool may_lack_shared_part(const Error& error) {
 struct DockerRuntime::Parts {
     Image image;
     std::string network;
-    std::string workspace;
+    Workspace workspace;
     std::string guest;
 };
 
@@ -113,7 +113,8 @@ Task<Result<DockerRuntime::Parts>> DockerRuntime::gather(domain::SandboxId id, c
     auto labels = sandbox_labels(id, spec.tenant, settings_.node_id);
     auto [image, network, workspace] = co_await (
         provide_image(engine_, spec.image, settings_.image_pull_timeout, creation, std::move(phase), deadline) &&
-        networks_.provide(spec.network, deadline) && workspaces_.make(id, std::move(labels), deadline));
+        networks_.provide(spec.network, deadline) &&
+        workspaces_.make(id, std::move(labels), spec.resources.disk_mib, deadline));
     if (auto wanted = creation->check(); !wanted) co_return fail(std::move(wanted.error()));
     if (!image) co_return fail(std::move(image.error()));
     if (!network) co_return fail(std::move(network.error()));
@@ -144,7 +145,7 @@ Task<Result<std::string>> DockerRuntime::create_container(domain::SandboxId id, 
     auto request = container_request(spec, {.id = id,
                                             .node = settings_.node_id,
                                             .guest_volume = parts.guest,
-                                            .workspace_volume = parts.workspace,
+                                            .workspace_volume = parts.workspace.volume,
                                             .network = parts.network,
                                             .oci_runtime = settings_.oci_runtime,
                                             .host_cpus = info_.cpus,

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/thread_pool.hpp>
+
 #include <sandbox/async/signal.hpp>
 #include <sandbox/async/task_group.hpp>
 #include <sandbox/base/random.hpp>
@@ -50,6 +52,8 @@ private:
 
     // runtime.cpp
     Task<Result<void>> ready(Deadline deadline);
+    Task<void> check_host();
+    [[nodiscard]] bool shares_host_with_engine() const;
     Task<Result<std::shared_ptr<Held>>> find(domain::SandboxId id);
     Task<Result<void>> remove(domain::SandboxId id);
     Task<Result<void>> remove_container(domain::SandboxId id, Deadline deadline);
@@ -84,7 +88,11 @@ private:
     SystemRandom random_;
     Networks networks_;
     GuestVolume guest_;
+    asio::thread_pool pool_{2};  // for what blocks: disk images, the firewall
+    DiskImages disks_;
     Workspaces workspaces_;
+    std::vector<Capabilities::Check> checks_;  // of the host, made once
+    bool limits_disks_ = false;
     EngineInfo info_;
     bool recovered_ = false;
     std::map<domain::SandboxId, std::shared_ptr<Held>> held_;

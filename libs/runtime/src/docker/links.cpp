@@ -118,6 +118,12 @@ Task<Result<void>> DockerRuntime::remove_leftovers(const std::vector<Container>&
         auto removed = co_await workspaces_.remove(*id, deadline);
         if (!removed) co_return removed;
     }
+    // Disk images whose volume never came to be.
+    for (const auto& id : workspaces_.disk_images()) {
+        if (present.contains(id.text()) || creations_.contains(id)) continue;
+        auto removed = co_await workspaces_.remove(id, deadline);
+        if (!removed) co_return removed;
+    }
     co_return Result<void>{};
 }
 

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <chrono>
+#include <sys/utsname.h>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+
+#include <sandbox/async/offload.hpp>
 
 #include "docker/container_policy.hpp"
 #include "docker/docker_runtime.hpp"
@@ -28,7 +31,8 @@ DockerRuntime::DockerRuntime(asio::any_io_executor executor, DockerSettings sett
       engine_(executor, settings_.engine),
       networks_(engine_, settings_.restricted_network),
       guest_(engine_, settings_.guest_path, settings_.node_id),
-      workspaces_(engine_),
+      disks_(settings_.state_dir + "/disks", pool_),
+      workspaces_(engine_, disks_),
       tasks_(executor) {}
 
 DockerRuntime::~DockerRuntime() = default;
@@ -45,7 +49,29 @@ Task<Result<void>> DockerRuntime::ready(Deadline deadline) {
     auto info = co_await engine_.info(deadline);
     if (!info) co_return fail(std::move(info.error()));
     info_ = std::move(*info);
+    if (checks_.empty()) co_await check_host();
     co_return co_await recover(deadline);
+}
+
+/// Whether what the engine is told of this host's devices is of its own host too.
+bool DockerRuntime::shares_host_with_engine() const {
+    utsname name{};
+    return settings_.engine.scheme == http::Url::Scheme::unix_socket && ::uname(&name) == 0 &&
+           info_.kernel == name.release;
+}
+
+Task<void> DockerRuntime::check_host() {
+    Result<void> disks = fail(Code::unavailable, "the engine runs on another host");
+    if (shares_host_with_engine()) {
+        auto check = [directory = settings_.state_dir + "/disks"] { return DiskImages::check(directory); };
+        disks = co_await async::offload(pool_, std::move(check));
+    }
+    if (!checks_.empty()) co_return;  // by another call meanwhile
+    limits_disks_ = disks.has_value();
+    workspaces_.limit_disks(limits_disks_);
+    checks_.push_back({.what = "disk_limit",
+                       .ok = limits_disks_,
+                       .note = disks ? "loop devices can be attached" : disks.error().message()});
 }
 
 Task<Result<Capabilities>> DockerRuntime::probe(Deadline deadline) {
@@ -65,6 +91,8 @@ Task<Result<Capabilities>> DockerRuntime::probe(Deadline deadline) {
     capabilities.concurrent_exec = true;
     capabilities.checks.push_back(
         {.what = "engine", .ok = true, .note = fmt::format("{}, API {}", version->version, version->api)});
+    if (limits_disks_) capabilities.features.emplace_back("disk_limit");
+    capabilities.checks.insert(capabilities.checks.end(), checks_.begin(), checks_.end());
     auto guest = guest_.check();
     capabilities.checks.push_back(
         {.what = "guest", .ok = guest.has_value(), .note = guest ? settings_.guest_path : guest.error().message()});

@@ -35,17 +35,37 @@ Error not_ours(std::string_view kind, std::string_view name, const domain::Sandb
                                         kIdLabel, id.text())};
 }
 
-Task<Result<std::string>> Workspaces::make(domain::SandboxId id, std::map<std::string, std::string> labels,
-                                           Deadline deadline) {
-    auto name = workspace_volume_name(id);
-    auto volume = co_await engine_.create_volume({.name = name, .labels = std::move(labels)}, deadline);
+Task<Result<Workspace>> Workspaces::make(domain::SandboxId id, std::map<std::string, std::string> labels,
+                                         std::int64_t disk_mib, Deadline deadline) {
+    Workspace workspace{.volume = workspace_volume_name(id), .device = std::nullopt};
+    VolumeRequest request{.name = workspace.volume, .labels = std::move(labels)};
+    if (limited_) {
+        auto device = co_await disks_.make(id, disk_mib);
+        if (!device) co_return fail(std::move(device.error()));
+        request.options = {{"type", "ext4"}, {"device", device->path()}, {"o", "nosuid,nodev,noatime"}};
+        workspace.device = std::move(*device);
+    }
+    auto volume = co_await engine_.create_volume(request, deadline);
     if (!volume) co_return fail(std::move(volume.error()));
-    if (!belongs_to(*volume, id)) co_return fail(not_ours("volume", name, id));
-    open_to_everybody(volume->mountpoint);
-    co_return name;
+    if (!belongs_to(*volume, id)) co_return fail(not_ours("volume", workspace.volume, id));
+    if (volume->options != request.options) {
+        // The remains of an earlier try, over a loop device that may be another's by now.
+        auto removed = co_await remove_volume(id, deadline);
+        if (!removed) co_return fail(std::move(removed.error()));
+        volume = co_await engine_.create_volume(request, deadline);
+        if (!volume) co_return fail(std::move(volume.error()));
+    }
+    if (!workspace.device) open_to_everybody(volume->mountpoint);
+    co_return workspace;
 }
 
 Task<Result<void>> Workspaces::remove(domain::SandboxId id, Deadline deadline) {
+    auto removed = co_await remove_volume(id, deadline);
+    if (removed) disks_.remove(id);
+    co_return removed;
+}
+
+Task<Result<void>> Workspaces::remove_volume(domain::SandboxId id, Deadline deadline) {
     auto name = workspace_volume_name(id);
     auto volume = co_await engine_.inspect_volume(name, deadline);
     if (!volume && volume.error().code() == Code::not_found) co_return Result<void>{};
