@@ -178,12 +178,9 @@ Task<Result<void>> Channel::write(std::shared_ptr<Channel> self, std::string_vie
 }
 
 Task<Result<void>> Channel::wait_readable(std::shared_ptr<Channel> self, Deadline deadline) {
-    while (true) {
-        if (self->closed()) co_return fail(Code::unavailable, "the connection was closed");
-        if (self->has_buffered() || self->Channel::try_peek() != Peek::quiet) co_return Result<void>{};
-        auto waited = co_await wait(self, self->reader_, Step::Kind::want_read, deadline);
-        if (!waited) co_return fail(std::move(waited.error()));
-    }
+    if (self->closed()) co_return fail(Code::unavailable, "the connection was closed");
+    if (self->has_buffered()) co_return Result<void>{};
+    co_return co_await wait(self, self->reader_, Step::Kind::want_read, deadline);
 }
 
 Task<Result<void>> Channel::open(std::shared_ptr<Channel> self, Deadline deadline) {

@@ -40,7 +40,7 @@ public:
     /// All of it. `written`, where given, counts also what went out before an error.
     static Task<Result<void>> write(std::shared_ptr<Channel> self, std::string_view bytes, Deadline deadline,
                                     std::size_t* written = nullptr);
-    /// Returns when there is something to read, or the end.
+    /// Returns when there may be something to read, or the end; holds no memory for it until then.
     static Task<Result<void>> wait_readable(std::shared_ptr<Channel> self, Deadline deadline);
     /// Waits for a connect in progress, then for what the channel needs before bytes flow (TLS: its handshake).
     static Task<Result<void>> open(std::shared_ptr<Channel> self, Deadline deadline);

@@ -44,6 +44,9 @@ struct Parser::Of final : Parser::Impl, beast::http::basic_parser<kIsRequest> {
 
     std::size_t put(std::string_view bytes, bool body) override {
         if (error || bytes.empty()) return 0;
+        // Beast asserts that five bytes are there once it has seen the last chunk's head; as between two chunks at
+        // least five more must come ("0\r\n\r\n"), waiting for them withholds nothing.
+        if (body && chunked() && chunk_left_ == 0 && bytes.size() < 5) return 0;
         Base::eager(body);
         Code code;
         auto used = Base::put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
@@ -96,14 +99,16 @@ struct Parser::Of final : Parser::Impl, beast::http::basic_parser<kIsRequest> {
         }
         return bytes.size();
     }
-    void on_chunk_header_impl(std::uint64_t, beast::string_view, Code&) override {}
-    std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view bytes, Code& code) override {
+    void on_chunk_header_impl(std::uint64_t size, beast::string_view, Code&) override { chunk_left_ = size; }
+    std::size_t on_chunk_body_impl(std::uint64_t left, beast::string_view bytes, Code& code) override {
+        chunk_left_ = left - bytes.size();
         return on_body_impl(bytes, code);
     }
     void on_finish_impl(Code&) override {}
 
 private:
     bool head_done_ = false;
+    std::uint64_t chunk_left_ = 0;  // of the chunk whose head has been read
 };
 
 Parser::Parser(Kind kind, std::size_t header_limit) {

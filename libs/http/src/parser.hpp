@@ -21,8 +21,8 @@ struct ParseError {
     std::string message;
 };
 
-/// Beast's incremental parser for one message, request or response. Bytes of an unfinished head must be presented
-/// again with more behind them; bytes of a body are consumed as they come.
+/// Beast's incremental parser for one message, request or response. Bytes that were not consumed must be presented
+/// again with more behind them.
 class Parser {
 public:
     enum class Kind { request, response };
@@ -30,7 +30,7 @@ public:
     ~Parser();
     Parser(Parser&&) noexcept;
 
-    /// Takes what it can of the head; stops right behind it. Returns the bytes consumed, 0 while the head is not whole.
+    /// Takes what it can of the head; stops right behind it. Returns the bytes consumed.
     std::size_t put_head(std::string_view bytes);
     /// After the head: takes what it can of the body. Returns the bytes consumed.
     std::size_t put_body(std::string_view bytes, const BodySink& sink);

@@ -48,7 +48,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
     async::Signal ended;
 
     static Task<void> accept_all(std::shared_ptr<Impl> self);
-    bool accept_one();
+    int accept_one();
     void take(int descriptor, std::string remote);
     void close_listener() {
         boost::system::error_code ignored;
@@ -57,20 +57,20 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
     }
 };
 
-// false when there is nothing more to accept now.
-bool Server::Impl::accept_one() {
+// 0 when a connection was taken, else why not.
+int Server::Impl::accept_one() {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
     int descriptor =
         ::accept4(listener.native_handle(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (descriptor < 0) return errno == ECONNABORTED || errno == EINTR;
+    if (descriptor < 0) return errno;
     if (*open >= context->settings.max_connections + kRefusalsAtOnce) {
         ::close(descriptor);
-        return true;
+        return 0;
     }
     set_no_delay(descriptor);
     take(descriptor, ip_text(peer));
-    return true;
+    return 0;
 }
 
 void Server::Impl::take(int descriptor, std::string remote) {
@@ -105,13 +105,10 @@ Task<void> Server::Impl::accept_all(std::shared_ptr<Impl> self) {
         auto wait = asio::posix::stream_descriptor::wait_read;
         co_await self->listener.async_wait(wait, asio::redirect_error(asio::use_awaitable, error));
         if (!self->listener.is_open()) co_return;
-        errno = 0;
-        for (int i = 0; i < 64 && self->accept_one(); ++i) {
-        }
-        int failed = errno;
-        if (failed == 0 || failed == EAGAIN || failed == EWOULDBLOCK || failed == ECONNABORTED || failed == EINTR) {
-            continue;
-        }
+        int failed = 0;
+        for (int i = 0; i < 64 && failed == 0; ++i) failed = self->accept_one();
+        bool passing = failed == EAGAIN || failed == EWOULDBLOCK || failed == ECONNABORTED || failed == EINTR;
+        if (failed == 0 || passing) continue;
         // Out of descriptors or memory: waiting connections stay in the backlog until some are free again.
         log::warn("can't accept connections", {{"error", std::error_code(failed, std::system_category()).message()}});
         self->pause.expires_after(kAcceptPause);

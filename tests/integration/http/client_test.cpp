@@ -60,7 +60,7 @@ TEST_F(ClientTest, a_deadline_ends_a_wait_and_the_server_hears_of_it) {
     start();
     Request request;
     request.target = "/wait";
-    auto response = test::run(io_, client().send(std::move(request), in(30ms)));
+    auto response = test::run(io_, client().send(std::move(request), in(100ms)));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code(), Code::deadline_exceeded);
     EXPECT_TRUE(eventually([&] { return cancelled_ == 1; }));

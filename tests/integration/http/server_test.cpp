@@ -60,15 +60,21 @@ TEST_F(ServerTest, bodies_come_by_length_or_in_chunks) {
     EXPECT_TRUE(ask_raw(head + "\r\n").ends_with("Content-Length: 0\r\nConnection: close\r\n\r\n"));
 }
 
-// Whatever the packets' borders are, the request is the same.
+// Whatever the packets' borders are, the request is the same. (Beast asserts on an empty chunked body in pieces.)
 TEST_F(ServerTest, a_request_may_come_byte_by_byte) {
     start();
-    auto connection = raw();
-    for (char c : std::string("\r\nPOST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-                              "2\r\nab\r\nA\r\n0123456789\r\n0\r\n\r\n")) {
-        connection.send(std::string(1, c));
+    auto head = std::string("\r\nPOST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (auto [body, decoded] : {std::pair{"2\r\nab\r\nA\r\n0123456789\r\n0\r\n\r\n", "ab0123456789"},
+                                 {"0\r\n\r\n", ""},
+                                 {"0\r\nTrailer: x\r\n\r\n", ""}}) {
+        auto connection = raw();
+        for (char c : head + body) {
+            connection.send(std::string(1, c));
+            test::settle(io_);
+        }
+        auto answer = connection.read(std::string("\r\n\r\n") + decoded);
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK")) << answer;
     }
-    EXPECT_NE(connection.read("ab0123456789").find("200 OK"), std::string::npos);
 }
 
 TEST_F(ServerTest, head_has_get_s_headers_and_no_body) {
@@ -153,7 +159,7 @@ TEST_F(ServerTest, header_values_of_a_handler_can_not_split_the_answer) {
 }
 
 TEST_F(ServerTest, a_large_answer_arrives_whole) {
-    std::string large(20 * 1024 * 1024, 'x');
+    std::string large(8 * 1024 * 1024, 'x');
     add("GET", "/large", [&](Request) -> Task<Response> { co_return text(large); });
     start();
     auto response = send("GET", "/large");

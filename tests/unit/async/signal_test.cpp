@@ -17,6 +17,7 @@ protected:
     struct Outcome {
         std::optional<bool> notified;
         bool cancelled = false;
+        asio::cancellation_signal cancel;  // a slot is one task's own
     };
 
     // Starts a waiter; what became of it stands in the outcome.
@@ -28,14 +29,13 @@ protected:
             else
                 outcome->notified = notified;
         };
-        asio::co_spawn(io_, signal_->wait(deadline), asio::bind_cancellation_slot(cancel_.slot(), done));
+        asio::co_spawn(io_, signal_->wait(deadline), asio::bind_cancellation_slot(outcome->cancel.slot(), done));
         test::settle(io_);
         return outcome;
     }
 
     asio::io_context io_{1};
     std::optional<Signal> signal_{std::in_place};
-    asio::cancellation_signal cancel_;
 };
 
 TEST_F(SignalTest, notify_wakes_all_who_wait_now) {
@@ -82,7 +82,7 @@ TEST_F(SignalTest, a_waiter_outlives_the_signal_as_if_timed_out) {
 
 TEST_F(SignalTest, a_cancelled_waiter_throws_and_is_forgotten) {
     auto waiter = wait(in(1h));
-    cancel_.emit(asio::cancellation_type::terminal);
+    waiter->cancel.emit(asio::cancellation_type::terminal);
     test::settle(io_);
     EXPECT_TRUE(waiter->cancelled);
     EXPECT_EQ(signal_->waiting(), 0u);

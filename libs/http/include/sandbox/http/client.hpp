@@ -27,8 +27,10 @@ struct ClientSettings {
 /// An HTTP/1.1 client of one server, over TCP, TLS or a Unix socket, with kept-alive connections; any number of
 /// requests side by side. Lives on the io thread.
 /// Errors of all calls: unavailable (can't connect, connection lost, bad answer, certificate refused),
-/// deadline_exceeded, cancelled. A request on a kept connection that turns out to be closed before any byte of the
-/// answer is sent again on a new one when `method` is GET, HEAD or DELETE, or nothing of it could be written.
+/// deadline_exceeded, cancelled (or operation_aborted is thrown, as from any wait of a cancelled task),
+/// invalid_argument for a request that can't be written. A request on a kept connection that turns out to be closed
+/// before any byte of the answer is sent again on a new one when `method` is GET, HEAD or DELETE, or nothing of it
+/// could be written.
 class Client {
 public:
     Client(asio::any_io_executor executor, ClientSettings settings);
