@@ -64,11 +64,13 @@ Task<Result<void>> DockerRuntime::create(domain::SandboxId id, const domain::San
     if (std::ranges::find(settings_.tiers, tier) == settings_.tiers.end())
         co_return fail(Code::invalid_argument,
                        fmt::format("this worker does not isolate as {}", domain::to_text(tier)));
-    auto is_ready = co_await ready(in(kCallTime));
-    if (!is_ready) co_return fail(std::move(is_ready.error()));
     if (creations_.contains(id)) co_return fail(Code::conflict, "the sandbox is being created already");
+    // Before anything is waited for: a delete that comes now must find it.
     auto creation = std::make_shared<Creation>();
     Registration registration(creations_, creation_ended_, id, creation);
+    auto is_ready = co_await ready(in(kCallTime));
+    if (!is_ready) co_return fail(std::move(is_ready.error()));
+    if (auto wanted = creation->check(); !wanted) co_return wanted;
 
     auto made = co_await make(id, spec, creation, std::move(phase));
     if (made && !creation->cancelled) co_return made;

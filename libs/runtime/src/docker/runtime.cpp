@@ -153,14 +153,14 @@ Task<Result<std::unique_ptr<http::Stream>>> DockerRuntime::dial(domain::SandboxI
 }
 
 Task<Result<void>> DockerRuntime::destroy(domain::SandboxId id) {
-    auto is_ready = co_await ready(in(kCallTime));
-    if (!is_ready) co_return fail(std::move(is_ready.error()));
     const auto deadline = in(kRemoveTime);
     for (auto creating = creations_.find(id); creating != creations_.end(); creating = creations_.find(id)) {
         creating->second->cancel();
         if (!co_await creation_ended_.wait(deadline))
             co_return fail(Code::deadline_exceeded, "the sandbox's create did not end in time");
     }
+    auto is_ready = co_await ready(in(kCallTime));
+    if (!is_ready) co_return fail(std::move(is_ready.error()));
     co_return co_await remove(id);
 }
 
