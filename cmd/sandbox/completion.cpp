@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <unistd.h>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
@@ -125,9 +125,10 @@ Candidates ids(IdKind kind, std::span<const std::string> words) {
         Session session(io.get_executor(), connection_of(words), process_environment(), output);
         auto client = session.client();
         if (!client) return candidates;
-        auto asking = add_ids(**client, kind, candidates);
-        asio::co_spawn(io, std::move(asking), asio::detached);
-        io.run_for(kPatience);
+        bool ended = false;
+        asio::co_spawn(io, add_ids(**client, kind, candidates), [&ended](const std::exception_ptr&) { ended = true; });
+        const auto until = in(kPatience);
+        while (!ended && io.run_one_until(until) > 0) continue;
     }
     return candidates;
 }

@@ -50,7 +50,8 @@ public:
             asio::bind_cancellation_slot(cancellation_.slot(), [this](std::exception_ptr thrown, Outcome outcome) {
                 finish(thrown, std::move(outcome));
             }));
-        io_.run();
+        // Until it has ended, not until nothing is left to do: connections keep timers of their own.
+        while (!ended_ && io_.run_one() > 0) continue;
         return status_;
     }
 
@@ -70,6 +71,7 @@ private:
     }
 
     void finish(const std::exception_ptr& thrown, Outcome outcome) {
+        ended_ = true;
         signals_.cancel();
         if (signal_ && (thrown || !outcome)) {
             status_ = 128 + *signal_;
@@ -90,6 +92,7 @@ private:
     asio::signal_set signals_;
     asio::cancellation_signal cancellation_;
     std::optional<int> signal_;
+    bool ended_ = false;
     int status_ = kFailed;
 };
 

@@ -48,9 +48,9 @@ std::string printable_line(std::string_view text) {
 std::string rough(std::chrono::seconds duration) {
     if (duration < 1s) return "0 s";
     if (duration < 2min) return fmt::format("{} s", duration.count());
-    if (duration < 2h) return fmt::format("{} min", duration / 1min);
-    if (duration < 48h) return fmt::format("{} h", duration / 1h);
-    return fmt::format("{} d", duration / 24h);
+    if (duration < 2h) return fmt::format("{} min", std::chrono::round<std::chrono::minutes>(duration).count());
+    if (duration < 48h) return fmt::format("{} h", std::chrono::round<std::chrono::hours>(duration).count());
+    return fmt::format("{} d", std::chrono::round<std::chrono::days>(duration).count());
 }
 
 std::string ago(Timestamp then, Timestamp now) {
@@ -70,7 +70,7 @@ std::string mib(std::int64_t amount) {
 }
 
 std::string cores(std::int64_t cpu_millis) {
-    return fmt::format("{:g}", static_cast<double>(cpu_millis) / 1000);
+    return fmt::format("{:g} core{}", static_cast<double>(cpu_millis) / 1000, cpu_millis == 1000 ? "" : "s");
 }
 
 std::string shell_words(const std::vector<std::string>& argv) {

@@ -16,7 +16,7 @@ namespace sandbox::cli {
 /// The same on one line: line feeds and tabs become spaces.
 [[nodiscard]] std::string printable_line(std::string_view text);
 
-/// A length of time in its greatest unit that fits: "3 s", "5 min", "2 h", "3 d". Negative ones are "0 s".
+/// A length of time, rounded in the unit that says most: "3 s", "5 min", "2 h", "3 d". Negative ones are "0 s".
 [[nodiscard]] std::string rough(std::chrono::seconds duration);
 /// "12 s ago".
 [[nodiscard]] std::string ago(Timestamp then, Timestamp now);
@@ -25,7 +25,7 @@ namespace sandbox::cli {
 
 /// An amount of memory or disk: "512 MiB", "1.5 GiB".
 [[nodiscard]] std::string mib(std::int64_t amount);
-/// Cores from thousandths: "1.5".
+/// Cores from thousandths: "1.5 cores".
 [[nodiscard]] std::string cores(std::int64_t cpu_millis);
 
 /// An argument vector as one could type it into a shell.

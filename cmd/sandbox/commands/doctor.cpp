@@ -39,6 +39,7 @@ Check clock_check(Timestamp server, Timestamp asked, Timestamp answered, std::in
     const auto here = asked + (answered - asked) / 2;
     const auto difference = std::chrono::duration_cast<std::chrono::milliseconds>(server - here);
     difference_ms = difference.count();
+    if (std::chrono::abs(difference) < 1s) return {"clock", Verdict::ok, "the server's and this machine's agree"};
     const auto text =
         fmt::format("the server's is {:.1f} s {} this machine's", std::abs(static_cast<double>(difference_ms)) / 1000,
                     difference_ms < 0 ? "behind" : "ahead of");
@@ -99,7 +100,7 @@ Fleet fleet_of(const std::vector<domain::Node>& nodes, Timestamp server_now) {
 }
 
 std::string free_text(const domain::Resources& free) {
-    return fmt::format("free: {} cores, {} memory, {} disk, {} processes", cores(free.cpu_millis), mib(free.memory_mib),
+    return fmt::format("free: {}, {} memory, {} disk, {} processes", cores(free.cpu_millis), mib(free.memory_mib),
                        mib(free.disk_mib), free.pids);
 }
 

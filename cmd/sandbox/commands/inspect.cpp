@@ -44,7 +44,7 @@ std::string startup_of(const domain::Startup& startup) {
 
 void add_spec(Properties& properties, const domain::SandboxSpec& spec) {
     const auto& resources = spec.resources;
-    properties.add("Resources", fmt::format("{} cores, {} memory, {} disk, {} processes", cores(resources.cpu_millis),
+    properties.add("Resources", fmt::format("{}, {} memory, {} disk, {} processes", cores(resources.cpu_millis),
                                             mib(resources.memory_mib), mib(resources.disk_mib), resources.pids));
     properties.add("Network", std::string(to_text(spec.network)));
     properties.add("Sensitivity", std::string(to_text(spec.sensitivity)));
@@ -73,7 +73,8 @@ std::string details(const domain::Sandbox& sandbox, Timestamp now, bool colors) 
     for (const auto& tunnel : sandbox.tunnels)
         properties.add("Tunnel", printable_line(fmt::format("{} to port {} ({})", tunnel.public_url,
                                                             tunnel.container_port, to_text(tunnel.state))));
-    for (const auto& reason : sandbox.placement_reasons) properties.add("Placed because", printable_line(reason));
+    if (!sandbox.placement_reasons.empty())
+        properties.add("Placement", printable_line(fmt::format("{}", fmt::join(sandbox.placement_reasons, "; "))));
     auto text = properties.text();
     if (sandbox.startup) {
         text += "Start-up command: " + startup_of(*sandbox.startup) + "\n";

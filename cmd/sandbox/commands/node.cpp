@@ -21,7 +21,7 @@ std::string part(std::string_view free, std::string_view total) {
 }
 
 std::string table_of(const std::vector<domain::Node>& nodes, Timestamp now, bool colors) {
-    Table table({"ID", "NAME", "STATE", "REGION", "SANDBOXES", "FREE CORES", "FREE MEMORY", "FREE DISK", "SEEN"});
+    Table table({"ID", "NAME", "STATE", "REGION", "SANDBOXES", "FREE CPU", "FREE MEMORY", "FREE DISK", "SEEN"});
     for (const auto& node : nodes) {
         const auto& [total, available, max_sandboxes, running] = node.capacity;
         table.add(

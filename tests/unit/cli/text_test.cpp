@@ -16,6 +16,7 @@ TEST(Times, are_told_in_the_unit_that_says_most) {
     EXPECT_EQ(rough(119min), "119 min");
     EXPECT_EQ(rough(2h), "2 h");
     EXPECT_EQ(rough(47h), "47 h");
+    EXPECT_EQ(rough(59min + 59s), "60 min");
     EXPECT_EQ(rough(24h * 3), "3 d");
 }
 
@@ -31,9 +32,9 @@ TEST(Amounts, read_well) {
     EXPECT_EQ(mib(512), "512 MiB");
     EXPECT_EQ(mib(2048), "2 GiB");
     EXPECT_EQ(mib(1536), "1.5 GiB");
-    EXPECT_EQ(cores(1000), "1");
-    EXPECT_EQ(cores(1500), "1.5");
-    EXPECT_EQ(cores(250), "0.25");
+    EXPECT_EQ(cores(1000), "1 core");
+    EXPECT_EQ(cores(1500), "1.5 cores");
+    EXPECT_EQ(cores(250), "0.25 cores");
 }
 
 // Columns line up whatever alphabet the names are in, and colours take no room.
