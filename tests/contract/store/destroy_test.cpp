@@ -109,6 +109,7 @@ TEST_P(StoreContract, a_create_that_fails_while_it_is_deleted_goes_on_to_stopped
 
     complete(success_of(teardown));
     EXPECT_EQ(state(placed.sandbox.id), SandboxState::stopped);
+    EXPECT_EQ(sandbox(placed.sandbox.id).failure, std::nullopt);
     EXPECT_EQ(available(node), capacity(node).total);
 }
 

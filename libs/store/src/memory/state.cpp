@@ -120,7 +120,10 @@ void State::end(OperationRecord& record, Ending ending, Timestamp now) {
     // A teardown is kept as long as its sandbox, so that deleting again can name it.
     if (operation.kind != OperationKind::destroy) ended_operations_.emplace(now, operation.id);
     keep_output(record);
-    if (operation.error && *operation.error != "cancelled" && sandbox.sandbox.state != SandboxState::stopped) {
+    // What fails because the sandbox is being deleted, or was cancelled, is no failure of the sandbox.
+    const bool going =
+        sandbox.sandbox.state == SandboxState::stopping || sandbox.sandbox.state == SandboxState::stopped;
+    if (operation.error && *operation.error != "cancelled" && !going) {
         sandbox.sandbox.failure = operation.error;
         sandbox.sandbox.updated_at = now;
     }
