@@ -302,6 +302,7 @@ TEST_P(StoreContract, a_cancel_that_comes_too_late_changes_nothing) {
     complete(exit_of(assignments[0], 0));
     complete(exit_of(assignments[1], 3));
 
+    EXPECT_TRUE(told_to_cancel(node).empty());
     EXPECT_EQ(operation(good.id).state, OperationState::succeeded);
     EXPECT_EQ(why_failed(bad.id), "command exited with status 3");
     EXPECT_EQ(value(store().cancel(good.id, {}, in(5s))).state, OperationState::succeeded);

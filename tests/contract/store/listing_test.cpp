@@ -225,6 +225,25 @@ TEST_P(StoreContract, old_records_are_deleted) {
     EXPECT_EQ(state(kept), SandboxState::running);
 }
 
+// A failed sandbox that is being deleted is live again, however long ago it failed.
+TEST_P(StoreContract, a_failed_sandbox_that_is_deleted_is_kept) {
+    settings.retention = 1h;
+    const auto node = register_node();
+    const auto id = place().sandbox.id;
+    complete(failure_of(lease_one(node), "no such image"));
+    advance(59min);
+    beat(node);
+    destroy(id);
+
+    advance(2min);
+    sweep();
+
+    EXPECT_EQ(state(id), SandboxState::stopping);
+    complete(success_of(lease_one(node)));
+    EXPECT_EQ(state(id), SandboxState::stopped);
+    EXPECT_EQ(available(node), capacity(node).total);
+}
+
 TEST_P(StoreContract, retention_of_zero_keeps_all) {
     settings.retention = 0h;
     register_node();
