@@ -45,10 +45,10 @@ TEST(Load, later_sources_win) {
 TEST(Load, reads_the_file_that_it_was_told_to) {
     Start start;
     start.file("[node]\nzone = \"here\"\n");
-    start.with("SANDBOX_CONFIG", start.directory.write("variable.toml", "[node]\nzone = \"variable\"\n"));
+    start.with("SANDBOX_CONFIG", start.write("variable.toml", "[node]\nzone = \"variable\"\n"));
     EXPECT_EQ(start.config().node.zone, "variable");
 
-    start.sources.config_file = start.directory.write("flag.toml", "[node]\nzone = \"flag\"\n");
+    start.sources.config_file = start.write("flag.toml", "[node]\nzone = \"flag\"\n");
     EXPECT_EQ(start.config().node.zone, "flag");
 }
 
@@ -102,7 +102,7 @@ TEST(Load, sets_single_resources_by_variable) {
 TEST(Load, reads_secrets_from_files_without_their_last_newline) {
     Start start;
     start.without("SANDBOX__SERVER__API_TOKEN")
-        .with("SANDBOX__SERVER__API_TOKEN_FILE", start.directory.write("token", std::string(40, 't') + "\n"));
+        .with("SANDBOX__SERVER__API_TOKEN_FILE", start.write("token", std::string(40, 't') + "\n"));
 
     EXPECT_EQ(start.config().server.api_token.reveal(), std::string(40, 't'));
 }
@@ -143,24 +143,23 @@ TEST(Load, completes_the_worker_by_role) {
 
 TEST(Load, creates_the_state_directory_of_a_worker_for_its_owner_alone) {
     Start start;
-    start.with("SANDBOX__NODE__STATE_DIR", start.directory.path("deep/state"));
+    start.with("SANDBOX__NODE__STATE_DIR", start.path("deep/state"));
 
-    EXPECT_EQ(start.config().node.state_dir, start.directory.path("deep/state"));
-    EXPECT_EQ(std::filesystem::status(start.directory.path("deep/state")).permissions(),
-              std::filesystem::perms::owner_all);
-    EXPECT_TRUE(std::filesystem::is_empty(start.directory.path("deep/state")));
+    EXPECT_EQ(start.config().node.state_dir, start.path("deep/state"));
+    EXPECT_EQ(std::filesystem::status(start.path("deep/state")).permissions(), std::filesystem::perms::owner_all);
+    EXPECT_TRUE(std::filesystem::is_empty(start.path("deep/state")));
 }
 
 TEST(Load, leaves_the_state_directory_alone_in_a_controller) {
     Start start;
     EXPECT_EQ(start.role(Role::controller).refusal(), "");
-    EXPECT_FALSE(std::filesystem::exists(start.directory.path("state")));
+    EXPECT_FALSE(std::filesystem::exists(start.path("state")));
 }
 
 struct DevStart : Start {
     DevStart() {
         without("SANDBOX__SERVER__API_TOKEN").without("SANDBOX__SERVER__NODE_TOKEN");
-        without("SANDBOX__NODE__STATE_DIR").dev().with("HOME", directory.path("home"));
+        without("SANDBOX__NODE__STATE_DIR").dev().with("HOME", path("home"));
     }
 };
 
@@ -175,13 +174,13 @@ TEST(Dev, needs_nothing_and_listens_on_loopback) {
     EXPECT_EQ(config.store.kind, StoreKind::memory);
     EXPECT_TRUE(config.server.allow_unauthenticated_dev);
     EXPECT_EQ(config.policy.microvm_risk_threshold, 101);
-    EXPECT_EQ(config.node.state_dir, start.directory.path("home/.local/share/sandbox"));
+    EXPECT_EQ(config.node.state_dir, start.path("home/.local/share/sandbox"));
 }
 
 TEST(Dev, keeps_its_state_in_the_users_data_directory) {
     DevStart start;
-    start.with("XDG_DATA_HOME", start.directory.path("data"));
-    EXPECT_EQ(start.config().node.state_dir, start.directory.path("data/sandbox"));
+    start.with("XDG_DATA_HOME", start.path("data"));
+    EXPECT_EQ(start.config().node.state_dir, start.path("data/sandbox"));
 }
 
 TEST(Dev, gives_way_to_what_is_set) {

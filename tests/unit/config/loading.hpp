@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <support/process.hpp>
 
 #include <sandbox/config/config.hpp>
 
@@ -12,39 +13,23 @@ namespace sandbox::config {
 inline const std::string kApiToken(32, 'a');
 inline const std::string kNodeToken(32, 'n');
 
-/// A directory that goes with the test.
-class TemporaryDirectory {
-public:
-    TemporaryDirectory() {
-        auto name = (std::filesystem::temp_directory_path() / "config-test-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-    [[nodiscard]] std::string path(const std::string& name = "") const {
-        return name.empty() ? path_ : path_ + "/" + name;
-    }
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream(path(name)) << text;
-        return path(name);
-    }
-
-private:
-    std::string path_;
-};
-
 /// A daemon that starts: both tokens, a state directory, and nothing in the working directory. Tests change one thing.
 struct Start {
-    TemporaryDirectory directory;
+    test::TemporaryDirectory directory;
     Sources sources;
 
     Start() {
         sources.working_directory = directory.path();
         sources.environment = {{"SANDBOX__SERVER__API_TOKEN", kApiToken},
                                {"SANDBOX__SERVER__NODE_TOKEN", kNodeToken},
-                               {"SANDBOX__NODE__STATE_DIR", directory.path("state")}};
+                               {"SANDBOX__NODE__STATE_DIR", path("state")}};
+    }
+
+    /// In the working directory.
+    [[nodiscard]] std::string path(const std::string& name) const { return directory.path() + "/" + name; }
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream(path(name)) << text;
+        return path(name);
     }
 
     Start& with(const std::string& variable, const std::string& value) {
@@ -56,7 +41,7 @@ struct Start {
         return *this;
     }
     Start& file(const std::string& text) {
-        directory.write("sandbox.toml", text);
+        write("sandbox.toml", text);
         return *this;
     }
     Start& role(Role role) {

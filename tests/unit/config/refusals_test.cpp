@@ -70,20 +70,20 @@ TEST(Refusal, says_where_a_file_is_not_toml) {
 
 TEST(Refusal, needs_a_file_that_was_named) {
     Start start;
-    start.sources.config_file = start.directory.path("absent.toml");
+    start.sources.config_file = start.path("absent.toml");
     EXPECT_EQ(start.refusal(), "configuration file: " + *start.sources.config_file + " cannot be read");
 }
 
 TEST(Refusal, wants_a_secret_once) {
     Start start;
-    start.with("SANDBOX__SERVER__API_TOKEN_FILE", start.directory.write("token", kApiToken));
+    start.with("SANDBOX__SERVER__API_TOKEN_FILE", start.write("token", kApiToken));
     EXPECT_EQ(start.refusal(),
               "server.api_token: both SANDBOX__SERVER__API_TOKEN and SANDBOX__SERVER__API_TOKEN_FILE are set; keep one "
               "of them");
 
-    start.without("SANDBOX__SERVER__API_TOKEN").with("SANDBOX__SERVER__API_TOKEN_FILE", start.directory.path("gone"));
-    EXPECT_EQ(start.refusal(), "server.api_token (SANDBOX__SERVER__API_TOKEN_FILE): " + start.directory.path("gone") +
-                                   " cannot be read");
+    start.without("SANDBOX__SERVER__API_TOKEN").with("SANDBOX__SERVER__API_TOKEN_FILE", start.path("gone"));
+    EXPECT_EQ(start.refusal(),
+              "server.api_token (SANDBOX__SERVER__API_TOKEN_FILE): " + start.path("gone") + " cannot be read");
 }
 
 TEST(Refusal, needs_tokens) {
@@ -129,13 +129,13 @@ TEST(Refusal, wants_addresses_that_can_be_bound) {
 
 TEST(Refusal, needs_both_halves_of_tls) {
     Start start;
-    start.with("SANDBOX__SERVER__TLS_CERT_FILE", start.directory.path("cert.pem"));
+    start.with("SANDBOX__SERVER__TLS_CERT_FILE", start.path("cert.pem"));
     EXPECT_EQ(start.refusal(),
               "server.tls_cert_file (SANDBOX__SERVER__TLS_CERT_FILE) is set without server.tls_key_file: HTTPS needs "
               "both");
-    start.with("SANDBOX__SERVER__TLS_KEY_FILE", start.directory.write("key.pem", ""));
-    EXPECT_EQ(start.refusal(), "server.tls_cert_file (SANDBOX__SERVER__TLS_CERT_FILE): " +
-                                   start.directory.path("cert.pem") + " cannot be read (No such file or directory)");
+    start.with("SANDBOX__SERVER__TLS_KEY_FILE", start.write("key.pem", ""));
+    EXPECT_EQ(start.refusal(), "server.tls_cert_file (SANDBOX__SERVER__TLS_CERT_FILE): " + start.path("cert.pem") +
+                                   " cannot be read (No such file or directory)");
 }
 
 TEST(Refusal, needs_a_driver_that_can_be_run) {
@@ -144,7 +144,7 @@ TEST(Refusal, needs_a_driver_that_can_be_run) {
     EXPECT_EQ(start.refusal(),
               "node.external_driver is not set: node.runtime (SANDBOX__NODE__RUNTIME) needs an absolute path");
 
-    const auto driver = start.directory.write("driver", "#!/bin/sh\n");
+    const auto driver = start.write("driver", "#!/bin/sh\n");
     start.with("SANDBOX__NODE__EXTERNAL_DRIVER", driver);
     EXPECT_EQ(start.refusal(),
               "node.external_driver (SANDBOX__NODE__EXTERNAL_DRIVER): " + driver + " is not an executable file");
@@ -174,7 +174,7 @@ TEST(Refusal, needs_a_state_directory_that_can_be_written) {
     EXPECT_THAT(start.refusal(),
                 AllOf(StartsWith("node.state_dir (SANDBOX__NODE__STATE_DIR): /proc/sandbox cannot be created"),
                       Not(HasSubstr("\n"))));
-    start.with("SANDBOX__NODE__STATE_DIR", start.directory.write("file", "") + "/state");
+    start.with("SANDBOX__NODE__STATE_DIR", start.write("file", "") + "/state");
     EXPECT_THAT(start.refusal(), HasSubstr("cannot be created (Not a directory)"));
 }
 
