@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -71,6 +72,13 @@ std::optional<std::int64_t> free_disk_mib(const std::string& directory) {
     struct statvfs status{};
     if (statvfs(directory.c_str(), &status) != 0) return std::nullopt;
     return static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize) / kMib;
+}
+
+std::uint64_t raise_open_files_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    return setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
 }
 
 Result<domain::Resources> host_resources(const std::string& state_dir) {

@@ -18,4 +18,8 @@ namespace sandbox::sandboxd {
 /// Free space under the directory for what we write; nullopt when the host does not tell.
 [[nodiscard]] std::optional<std::int64_t> free_disk_mib(const std::string& directory);
 
+/// Raises this process's soft limit of open files to the hard one, and tells what it is then: each sandbox and each
+/// command holds some.
+std::uint64_t raise_open_files_limit();
+
 }  // namespace sandbox::sandboxd

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <sandbox/async/signal.hpp>
 #include <sandbox/async/task_group.hpp>
 #include <sandbox/base/log.hpp>
@@ -10,6 +12,7 @@
 
 #include "backoff.hpp"
 #include "heartbeat.hpp"
+#include "host.hpp"
 #include "leases.hpp"
 #include "reports.hpp"
 #include "sandbox_queue.hpp"
@@ -21,12 +24,27 @@ constexpr auto kProbeWithin = std::chrono::seconds(15);
 constexpr auto kAnswerWithin = std::chrono::seconds(10);
 constexpr auto kCancelledWithin = std::chrono::seconds(2);
 constexpr std::size_t kExecsPerSandbox = 64;
+constexpr std::uint64_t kEnoughOpenFiles = 4096;
+constexpr std::int64_t kEnoughDiskMib = 1024;
 
+void log_check(const runtime::Capabilities::Check& check) {
+    log::write(check.ok ? log::Level::info : log::Level::warn, check.ok ? "check: there" : "check: missing",
+               {{"what", check.what}, {"note", check.note}});
+}
+
+/// The short table of what the runtime found on this host.
 void log_checks(const runtime::Capabilities& capabilities) {
     log::info("runtime", {{"name", capabilities.info.name}, {"version", capabilities.info.version}});
-    for (const auto& check : capabilities.checks)
-        log::write(check.ok ? log::Level::info : log::Level::warn, check.ok ? "check: there" : "check: missing",
-                   {{"what", check.what}, {"note", check.note}});
+    for (const auto& check : capabilities.checks) log_check(check);
+}
+
+/// What every runtime needs of the host.
+void log_host_checks(const std::string& state_dir) {
+    const auto files = raise_open_files_limit();
+    log_check({.what = "open files", .ok = files >= kEnoughOpenFiles, .note = fmt::format("up to {}", files)});
+    const auto disk = free_disk_mib(state_dir).value_or(0);
+    log_check(
+        {.what = "free disk", .ok = disk >= kEnoughDiskMib, .note = fmt::format("{} MiB under {}", disk, state_dir)});
 }
 
 }  // namespace
@@ -194,6 +212,7 @@ Task<void> Worker::Impl::start_and_beat() {
 }
 
 void Worker::start() {
+    log_host_checks(impl_->settings.state_dir);
     impl_->beating.spawn("heartbeat", impl_->start_and_beat());
 }
 

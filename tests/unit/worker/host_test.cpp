@@ -1,5 +1,6 @@
 #include <fstream>
 #include <support/process.hpp>
+#include <sys/resource.h>
 #include <worker/host.hpp>
 
 #include <gtest/gtest.h>
@@ -17,6 +18,20 @@ TEST(Host, gives_what_this_machine_has) {
     EXPECT_GT(resources->pids, 100);
     EXPECT_GT(resources->disk_mib, 0);
     EXPECT_LE(resources->disk_mib, *free_disk_mib(state.path()));
+}
+
+TEST(Host, raises_the_limit_of_open_files_to_the_hard_one) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit low{.rlim_cur = 64, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &low);
+
+    EXPECT_EQ(raise_open_files_limit(), before.rlim_max);
+
+    rlimit after{};
+    getrlimit(RLIMIT_NOFILE, &after);
+    EXPECT_EQ(after.rlim_cur, before.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(Host, says_what_it_can_not_tell) {
