@@ -126,7 +126,8 @@ void Exec::watch(Poller& poller, const OutQueue& out) {
     control_slot_ = control_ ? poller.watch(control_.get(), POLLIN) : Poller::kNone;
     input_slot_ = input_ && !pending_input_.empty() ? poller.watch(input_.get(), POLLOUT) : Poller::kNone;
     for (auto* output : {&output_, &error_}) {
-        const bool may_send = id_ == 0 || (output->credit.left() != 0 && out.has_room());
+        // Not before started, so that it comes first; a command that was killed before has nothing to say.
+        const bool may_send = (started_ || status_) && (id_ == 0 || (output->credit.left() != 0 && out.has_room()));
         output->slot = output->fd && may_send ? poller.watch(output->fd.get(), POLLIN) : Poller::kNone;
     }
     if (!status_ && kill_reason_ == KillReason::none) poller.wake_at(deadline_);
@@ -179,7 +180,7 @@ void Exec::read_reports(OutQueue& out) {
         const auto report = read_report(control_);
         if (!report && report.error() == NoReport::yet) return;
         if (!report)
-            supervisor_gone();
+            supervisor_gone(out);
         else
             take(*report, out);
     }
@@ -187,9 +188,11 @@ void Exec::read_reports(OutQueue& out) {
 
 void Exec::take(const Report& report, OutQueue& out) {
     switch (report.kind) {
-        case Report::Kind::started:
+        case Report::Kind::forked:
             main_ = report.number;
-            append_frame(out.bytes(), FrameType::started, id_);
+            break;
+        case Report::Kind::started:
+            has_started(out);
             break;
         case Report::Kind::failed:
             failed_ = report.failed;
@@ -201,6 +204,11 @@ void Exec::take(const Report& report, OutQueue& out) {
             cleared_ = true;
             break;
     }
+}
+
+void Exec::has_started(OutQueue& out) {
+    started_ = true;
+    append_frame(out.bytes(), FrameType::started, id_);
 }
 
 void Exec::main_ended(int status) {
@@ -219,15 +227,21 @@ void Exec::reaped(pid_t pid, int status) {
 }
 
 // A process of the sandbox can kill the supervisor, as it can kill any of its own. The main process is PID 1's child
-// then, and PID 1 waits for it; without one, nobody knows how it ended.
-void Exec::supervisor_gone() {
+// then, and PID 1 waits for it; without one, nobody knows how it ended. The control socket is closed only when the main
+// process has become its program, too.
+void Exec::supervisor_gone(OutQueue& out) {
     supervisor_ = 0;
     control_.reset();
-    if (!status_ && orphan_status_) main_ended(*orphan_status_);
-    if (status_ || failed_ || is_my_child(main_)) return;
-    failed_ = {.kind = Failure::internal,
-               .error = 0,
-               .what = "the supervisor of the command was killed from inside the sandbox"};
+    if (status_ || failed_) return;
+    if (orphan_status_) {
+        main_ended(*orphan_status_);
+    } else if (is_my_child(main_)) {
+        if (!started_) has_started(out);
+    } else {
+        failed_ = {.kind = Failure::internal,
+                   .error = 0,
+                   .what = "the supervisor of the command was killed from inside the sandbox"};
+    }
 }
 
 TimePoint Exec::waits_for_output_until(TimePoint now) const {
@@ -254,21 +268,33 @@ std::optional<Exec::Answer> Exec::answer(const Limits& limits) {
     if (killing && now < killed_at_ + kKillAnswer) return std::nullopt;
     if (!settled(output_, now) || !settled(error_, now)) return std::nullopt;
 
+    const auto counts = limits.counts();
     Exited exited;
+    exited.oom_killed = rose(counts_before_.oom_kills, counts.oom_kills);
+    exited.out_of_processes = rose(counts_before_.refused_processes, counts.refused_processes);
+    if (left_a_fork_bomb(limits, exited.out_of_processes)) {
+        // First the tree, then the answer: whoever sees it may start something.
+        kill(KillReason::fork_bomb);
+        return std::nullopt;
+    }
     if (WIFSIGNALED(*status_))
         exited.signal = static_cast<std::uint8_t>(WTERMSIG(*status_));
     else
         exited.code = static_cast<std::uint8_t>(WEXITSTATUS(*status_));
     exited.timed_out = kill_reason_ == KillReason::time_limit && exited.signal == SIGKILL;
     exited.killed = kill_reason_ == KillReason::host && exited.signal == SIGKILL;
-    const auto counts = limits.counts();
-    exited.oom_killed = rose(counts_before_.oom_kills, counts.oom_kills);
-    exited.out_of_processes = rose(counts_before_.refused_processes, counts.refused_processes);
     return Answer{.failed = std::nullopt, .exited = exited};
+}
+
+// A tree that fills the process limit when its main process has ended is no server left running on purpose.
+bool Exec::left_a_fork_bomb(const Limits& limits, bool refused) const {
+    if (!refused || supervisor_ == 0 || kill_reason_ != KillReason::none) return false;
+    return limits.filled_by(descendants_of(supervisor_, list_processes()).size());
 }
 
 void Exec::let_go(Lingering& lingering, Leftovers& leftovers) {
     if (supervisor_ != 0) lingering.add(supervisor_, std::move(control_), counts_before_.refused_processes);
+    if (failed_) return;  // nothing runs that could write
     leftovers.add(std::move(output_.fd));
     leftovers.add(std::move(error_.fd));
 }

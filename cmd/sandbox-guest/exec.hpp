@@ -25,6 +25,8 @@ public:
     Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts);
 
     [[nodiscard]] std::uint64_t id() const { return id_; }
+    /// Its program runs, or has run.
+    [[nodiscard]] bool started() const { return started_; }
 
     // From the host.
     void input(std::string_view bytes, OutQueue& out);
@@ -63,13 +65,15 @@ private:
         std::size_t due = 0;  // bytes that were in the pipe when the main process ended
         Poller::Slot slot = Poller::kNone;
     };
-    enum class KillReason { none, time_limit, host };
+    enum class KillReason { none, time_limit, host, fork_bomb };
 
     void read_reports(OutQueue& out);
     void take(const Report& report, OutQueue& out);
     void main_ended(int status);
-    void supervisor_gone();
+    void supervisor_gone(OutQueue& out);
+    void has_started(OutQueue& out);
     void kill(KillReason reason);
+    [[nodiscard]] bool left_a_fork_bomb(const Limits& limits, bool refused) const;
     void write_input(OutQueue& out);
     void read_output(Output& output, OutQueue& out);
     bool settled(Output& output, TimePoint now);
@@ -77,8 +81,9 @@ private:
 
     std::uint64_t id_;
     pid_t supervisor_;  // 0 once it is gone
-    pid_t main_ = 0;    // 0 before it has started and once it has ended
+    pid_t main_ = 0;    // 0 before it is known and once it has ended
     std::optional<int> orphan_status_;
+    bool started_ = false;
     Fd control_;
     Fd input_;
     Output output_;

@@ -225,7 +225,8 @@ void Guest::answer(std::uint64_t id, const Exec::Answer& answer) {
 
 void Guest::start_command(const std::expected<Start, StartError>& start) {
     if (command_status_.state != CommandStatus::State::none) {
-        append_frame(out_.bytes(), FrameType::started, 0);
+        // While it is not known whether its program can be run, that answer will come by itself.
+        if (!command_ || command_->started()) append_frame(out_.bytes(), FrameType::started, 0);
         return;
     }
     Failed failed;

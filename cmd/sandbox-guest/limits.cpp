@@ -49,8 +49,9 @@ Limits::Counts Limits::counts() const {
             .refused_processes = read_number(pids_events_, "max")};
 }
 
-std::optional<std::uint64_t> Limits::max_processes() const {
-    return read_number(pids_max_, "");
+bool Limits::filled_by(std::size_t processes) const {
+    const auto limit = read_number(pids_max_, "");  // "max" is none
+    return limit && processes * 2 >= *limit;
 }
 
 }  // namespace sandbox::guest

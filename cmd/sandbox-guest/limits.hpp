@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -20,8 +21,8 @@ public:
     };
     [[nodiscard]] Counts counts() const;
 
-    /// The process limit; nothing when there is none, or it can't be seen.
-    [[nodiscard]] std::optional<std::uint64_t> max_processes() const;
+    /// Whether that many processes are half of the limit or more: one tree that large keeps others from starting.
+    [[nodiscard]] bool filled_by(std::size_t processes) const;
 
 private:
     Fd memory_events_;

@@ -53,14 +53,13 @@ void Lingering::handle(const Poller& poller, const Limits& limits) {
 
 void Lingering::kill_bombs(const Limits& limits) {
     const auto refused = limits.counts().refused_processes;
-    const auto limit = limits.max_processes();
     const auto risen = [&](const Tree& tree) { return tree.refused && refused && *refused > *tree.refused; };
-    if (!limit || !std::ranges::any_of(trees_, risen)) return;
+    if (!std::ranges::any_of(trees_, risen)) return;
     const auto processes = list_processes();
     std::erase_if(trees_, [&](Tree& tree) {
         if (!risen(tree)) return false;
         tree.refused = refused;
-        if (descendants_of(tree.supervisor, processes).size() * 2 < *limit) return false;
+        if (!limits.filled_by(descendants_of(tree.supervisor, processes).size())) return false;
         send_command(tree.control, Command::kill);
         return true;
     });

@@ -109,6 +109,7 @@ bool kill_all_below_me(TimePoint give_up, const std::function<void(pid_t, int)>&
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     freeze_below(getpid());
+    timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
     for (;;) {
         kill_below(getpid());
         int status = 0;
@@ -116,8 +117,9 @@ bool kill_all_below_me(TimePoint give_up, const std::function<void(pid_t, int)>&
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) reaped(pid, status);
         if (pid < 0 && errno == ECHILD) return true;
         if (SteadyClock::now() >= give_up) return false;
-        constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
-        sigtimedwait(&child, nullptr, &kPause);
+        // A child's end cuts it short; what can't be killed is asked about ever less often.
+        sigtimedwait(&child, nullptr, &pause);
+        pause.tv_nsec = std::min(pause.tv_nsec * 2, 50'000'000L);
     }
 }
 

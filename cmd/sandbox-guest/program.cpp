@@ -126,8 +126,9 @@ Environment merge(const Environment& base, const Environment& changes) {
 }
 
 std::string_view value_of(const Environment& env, std::string_view name) {
-    const auto found = std::ranges::find(env, name, [](const auto& entry) { return name_of(entry); });
-    return found == env.end() ? std::string_view() : std::string_view(*found).substr(name.size() + 1);
+    for (const std::string_view entry : env)
+        if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) return entry.substr(name.size() + 1);
+    return {};
 }
 
 void make_home_directories(const Environment& env) {

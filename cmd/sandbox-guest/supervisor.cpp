@@ -103,10 +103,16 @@ void close_all_but(std::array<int, 4> kept) {
     close_range_of(from, ~0U);
 }
 
+void send_report(int control, const Report& report) {
+    const auto packed = pack(report);
+    ::send(control, &packed.packet, packed.size, MSG_NOSIGNAL);
+}
+
 // In the forked main process. Does not return.
 [[noreturn]] void become_program(const Start& start, const Inheritance& inheritance, const std::array<int, 3>& stdio,
-                                 int status_pipe) {
+                                 int control, int status_pipe) {
     setsid();
+    send_report(control, {.kind = Report::Kind::forked, .number = getpid(), .failed = {}});
     // The pipes' numbers may be among those that are being set, so they are moved out of the way first.
     std::array<int, 3> moved{};
     for (unsigned i = 0; i < 3; ++i) moved[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
@@ -152,7 +158,8 @@ private:
         main_ = fork();
         if (main_ < 0) fail(failure("fork", errno));
         if (main_ == 0)
-            become_program(start, inheritance, {input_.get(), output_.get(), error_.get()}, status.write.get());
+            become_program(start, inheritance, {input_.get(), output_.get(), error_.get()}, control_.get(),
+                           status.write.get());
         // Now only the command holds them, so that their ends are seen.
         input_.reset();
         output_.reset();
@@ -179,7 +186,7 @@ private:
             packed.size = static_cast<std::size_t>(count);
             fail(unpack(packed).failed);
         }
-        send({.kind = Report::Kind::started, .number = main_, .failed = {}});
+        send({.kind = Report::Kind::started, .number = 0, .failed = {}});
     }
 
     void reap() {
@@ -214,10 +221,7 @@ private:
         _exit(0);
     }
 
-    void send(const Report& report) {
-        const auto packed = pack(report);
-        ::send(control_.get(), &packed.packet, packed.size, MSG_NOSIGNAL);
-    }
+    void send(const Report& report) { send_report(control_.get(), report); }
 
     [[noreturn]] void fail(const Failed& failed) {
         send({.kind = Report::Kind::failed, .number = 0, .failed = failed});

@@ -40,11 +40,13 @@ enum class Command : char {
 };
 void send_command(const Fd& control, Command command);
 
-/// What a supervisor says: started, then ended; or failed. After a kill also cleared.
+/// What is said through `control`. First forked, by the main process itself before it becomes the program, so that PID
+/// 1 knows it even if that program's first deed is to kill its supervisor. Then, by the supervisor, started and ended;
+/// or failed. After a kill also cleared.
 struct Report {
-    enum class Kind : unsigned char { started, failed, ended, cleared };
+    enum class Kind : unsigned char { forked, started, failed, ended, cleared };
     Kind kind{};
-    int number = 0;  // started: the main process; ended: its wait status
+    int number = 0;  // forked: the main process; ended: its wait status
     Failed failed;
 };
 enum class NoReport { yet, ever };

@@ -219,15 +219,16 @@ TEST_F(Exec, home_directories_below_the_workspace_are_made) {
 
 TEST_F(Exec, sixty_four_run_side_by_side_and_one_more_is_told) {
     std::vector<std::uint64_t> ids;
-    for (std::size_t i = 0; i < kMaxExecs; ++i) ids.push_back(host.start_shell("sleep 1; echo " + std::to_string(i)));
-    const auto one_more = host.run({"true"});
+    for (std::size_t i = 0; i < kMaxExecs; ++i)
+        ids.push_back(host.start({"sh", "-c", "cat; echo " + std::to_string(i)}, {.input = true}));
+    for (const auto id : ids) ASSERT_TRUE(host.wait([&] { return host.exec(id).started; }));
 
-    EXPECT_EQ(one_more.failed->kind, Failure::busy);
+    EXPECT_EQ(host.run({"true"}).failed->kind, Failure::busy);
+    for (const auto id : ids) host.send(FrameType::end_of_input, id);
     for (std::size_t i = 0; i < kMaxExecs; ++i) {
         const auto run = host.finish(ids[i]);
         EXPECT_EQ(run.output, std::to_string(i) + '\n');
         EXPECT_EQ(run.code(), 0);
-        EXPECT_LT(run.took, 3s);
     }
     EXPECT_EQ(host.run({"true"}).code(), 0);
 }

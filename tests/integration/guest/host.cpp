@@ -171,7 +171,7 @@ std::uint64_t Host::start(std::vector<std::string> argv, Start options, std::opt
     const auto id = ++next_id_;
     options.argv = std::move(argv);
     options.output_credit = options.error_credit = kWindow;
-    options.input = input.has_value();
+    options.input = options.input || input.has_value();
     if (!append_start(unsent_, id, options)) throw std::runtime_error("the start is too long");
     auto& run = execs_[id];
     run.begun = Clock::now();

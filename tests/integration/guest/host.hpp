@@ -60,6 +60,7 @@ public:
     /// Whether `holds` came to be within the time; reads and answers meanwhile.
     bool wait(const std::function<bool()>& holds, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
+    /// With `options.input` and no input here, its input stays open.
     std::uint64_t start(std::vector<std::string> argv, Start options = {}, std::optional<std::string> input = {});
     std::uint64_t start_shell(const std::string& script, Start options = {}) {
         return start({"sh", "-c", script}, std::move(options));

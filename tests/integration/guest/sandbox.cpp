@@ -147,7 +147,8 @@ void Sandbox::become_guest(const SandboxOptions& options, int theirs) const {
         mount_tmpfs(root_ / "tmp", "mode=1777");
     }
     bind("/dev", root_ / "dev");
-    bind(SANDBOX_GUEST, root_ / ".sandbox" / "sandbox-guest");
+    const char* other_build = std::getenv("SANDBOX_TEST_GUEST");
+    bind(other_build != nullptr ? other_build : SANDBOX_GUEST, root_ / ".sandbox" / "sandbox-guest");
     mount_tmpfs(root_ / "workspace", "mode=1777");
     for (const auto& cgroup : cgroups_) {
         const bool version_2 = cgroup.parent_path() == "/sys/fs/cgroup";

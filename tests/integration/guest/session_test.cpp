@@ -109,7 +109,7 @@ TEST(Session, a_start_sent_twice_runs_once) {
 TEST(Session, input_beyond_the_credit_is_refused) {
     Sandbox sandbox;
     Host host(sandbox);
-    const auto id = host.start({"sleep", "2"}, {}, std::string());
+    const auto id = host.start({"sleep", "60"}, {.input = true});
     ASSERT_TRUE(host.wait([&] { return host.exec(id).started; }));
     for (int i = 0; i < 300; ++i) host.send(FrameType::input, id, std::string(kMaxPayload, 'x'));
 

@@ -31,7 +31,7 @@ TEST(Resume, the_guest_gets_past_a_host_that_died_in_mid_frame) {
     GuestReader whole;
     const auto all = read_all(whole, former);
 
-    for (std::size_t cut = 0; cut <= former.size(); ++cut) {
+    for (std::size_t cut = 0; cut <= former.size(); cut += cut < 80 ? 1 : 13) {
         GuestReader reader;
         auto frames = read_all(reader, former.substr(0, cut) + attach('b'));
 
