@@ -7,6 +7,7 @@
 #include <sandbox/base/time.hpp>
 
 #include "docker/names.hpp"
+#include "docker/network_guard.hpp"
 
 namespace sandbox::test {
 
@@ -68,8 +69,15 @@ void DockerTest::TearDown() {
     }
     EXPECT_EQ(held(), std::vector<std::string>());
     wait(runtime_->stop(in(10s)));
-    (void)wait(engine_.remove_network(restricted_network_, in(10s)));
+    for (const auto& name : {restricted_network_, std::string(docker::kOpenNetwork)}) remove_network(name);
     runtime_.reset();
+}
+
+/// With its guard; one that another worker of this machine uses stays.
+void DockerTest::remove_network(const std::string& name) {
+    auto found = wait(engine_.find_networks(name, in(10s)));
+    if (found && !found->empty() && wait(engine_.remove_network(found->front().id, in(10s))))
+        docker::remove_guard(found->front().bridge);
 }
 
 void DockerTest::restart_worker() {

@@ -74,6 +74,8 @@ protected:
     std::string restricted_network_;
 
 private:
+    void remove_network(const std::string& name);
+
     template <class T>
     static Task<void> keep(Task<T> task, std::shared_ptr<std::optional<T>> result) {
         *result = co_await std::move(task);

@@ -83,17 +83,5 @@ TEST_F(DockerTest, needs_nothing_of_the_image) {
     EXPECT_EQ(run_program({.argv = {"docker", "rmi", "-f", "sandbox-test-static:local"}}).status, 0);
 }
 
-TEST_F(DockerTest, restricted_sandboxes_do_not_reach_each_other) {
-    auto spec = small();
-    spec.network = domain::Network::restricted_egress;
-    auto one = running(spec);
-    auto other = running(spec);
-    shell(one, "echo hi > /workspace/index.html; httpd -p 8080 -h /workspace");
-    auto address = shell(one, "ip -4 addr show dev eth0 | sed -n 's/.*inet \\([0-9.]*\\).*/\\1/p'");
-    while (address.ends_with('\n')) address.pop_back();
-    EXPECT_EQ(shell(one, "wget -q -O - http://" + address + ":8080/"), "hi\n");
-    EXPECT_NE(exec(other, {"wget", "-q", "-T", "2", "-O", "-", "http://" + address + ":8080/"})->output.exit_code, 0);
-}
-
 }  // namespace
 }  // namespace sandbox::test

@@ -75,12 +75,15 @@ TEST(EngineAnswers, reads_lists) {
 // The bridge's name on the host, which the network guard needs.
 TEST(EngineAnswers, names_a_networks_bridge) {
     auto networks = read_networks(
-        R"([{"Id":"0123456789abcdef","Name":"a","Driver":"bridge","Internal":true,"Options":{},"Labels":{}},
+        R"([{"Id":"0123456789abcdef","Name":"a","Driver":"bridge","Internal":true,"Options":{},"Labels":{},
+              "IPAM":{"Driver":"default","Options":null,"Config":[{"Subnet":"172.18.0.0/16","Gateway":"172.18.0.1"}]}},
             {"Id":"1123456789abcdef","Name":"b","Driver":"bridge","Options":{"com.docker.network.bridge.name":"docker0"}},
             {"Id":"2123456789abcdef","Name":"c","Driver":"overlay","Options":null}])");
     ASSERT_TRUE(networks);
     EXPECT_EQ((*networks)[0].bridge, "br-0123456789ab");
     EXPECT_TRUE((*networks)[0].internal);
+    EXPECT_EQ((*networks)[0].gateway, "172.18.0.1");
+    EXPECT_EQ((*networks)[1].gateway, "");
     EXPECT_EQ((*networks)[1].bridge, "docker0");
     EXPECT_EQ((*networks)[2].bridge, "");
 }

@@ -16,6 +16,7 @@
 #include "docker/creation.hpp"
 #include "docker/engine.hpp"
 #include "docker/guest_volume.hpp"
+#include "docker/network_guard.hpp"
 #include "docker/networks.hpp"
 #include "docker/workspaces.hpp"
 #include "guest_link.hpp"
@@ -54,6 +55,7 @@ private:
     Task<Result<void>> ready(Deadline deadline);
     Task<void> check_host();
     [[nodiscard]] bool shares_host_with_engine() const;
+    Task<Result<void>> guard(domain::Network network, Network found);
     Task<Result<std::shared_ptr<Held>>> find(domain::SandboxId id);
     Task<Result<void>> remove(domain::SandboxId id);
     Task<Result<void>> remove_container(domain::SandboxId id, Deadline deadline);
@@ -86,13 +88,15 @@ private:
     DockerSettings settings_;
     Engine engine_;
     SystemRandom random_;
-    Networks networks_;
-    GuestVolume guest_;
     asio::thread_pool pool_{2};  // for what blocks: disk images, the firewall
+    Networks networks_;
+    NetworkGuard network_guard_;
+    GuestVolume guest_;
     DiskImages disks_;
     Workspaces workspaces_;
     std::vector<Capabilities::Check> checks_;  // of the host, made once
     bool limits_disks_ = false;
+    bool guards_networks_ = false;
     EngineInfo info_;
     bool recovered_ = false;
     std::map<domain::SandboxId, std::shared_ptr<Held>> held_;

@@ -89,6 +89,17 @@ std::vector<std::string> keys_of(const json* object) {
     return keys;
 }
 
+std::string read_gateway(ObjectReader& network) {
+    const auto* ipam = network.field("IPAM");
+    if (ipam == nullptr) return "";
+    ObjectReader reader(*ipam, network.path_of("IPAM"), network.problems(), UnknownFields::ignore);
+    for (const auto& element : reader.array("Config")) {
+        ObjectReader config(element.value, element.path, network.problems(), UnknownFields::ignore);
+        if (auto gateway = config.optional_string("Gateway")) return *gateway;
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string Container::label(std::string_view name_of_label) const {
@@ -261,6 +272,7 @@ Result<std::vector<Network>> read_networks(std::string_view body) {
         network.name = reader.string("Name");
         network.internal = reader.boolean_or("Internal", false);
         network.labels = reader.string_map("Labels");
+        network.gateway = read_gateway(reader);
         auto options = reader.string_map("Options");
         if (reader.optional_string("Driver").value_or("") == "bridge") {
             auto named = options.find("com.docker.network.bridge.name");

@@ -57,7 +57,8 @@ struct Network {
     std::string id;
     std::string name;
     bool internal = false;
-    std::string bridge;  // the interface's name on the host, "" when it is no bridge
+    std::string bridge;   // the interface's name on the host, "" when it is no bridge
+    std::string gateway;  // the host's address in it, "" when there is none
     std::map<std::string, std::string> labels;
 };
 

@@ -30,10 +30,13 @@ DockerRuntime::DockerRuntime(asio::any_io_executor executor, DockerSettings sett
     : settings_(std::move(settings)),
       engine_(executor, settings_.engine),
       networks_(engine_, settings_.restricted_network),
+      network_guard_(pool_),
       guest_(engine_, settings_.guest_path, settings_.node_id),
       disks_(settings_.state_dir + "/disks", pool_),
       workspaces_(engine_, disks_),
-      tasks_(executor) {}
+      tasks_(executor) {
+    networks_.on_found = [this](domain::Network network, Network found) { return guard(network, std::move(found)); };
+}
 
 DockerRuntime::~DockerRuntime() = default;
 
@@ -62,9 +65,12 @@ bool DockerRuntime::shares_host_with_engine() const {
 
 Task<void> DockerRuntime::check_host() {
     Result<void> disks = fail(Code::unavailable, "the engine runs on another host");
+    Result<void> networks = disks;
     if (shares_host_with_engine()) {
         auto check = [directory = settings_.state_dir + "/disks"] { return DiskImages::check(directory); };
         disks = co_await async::offload(pool_, std::move(check));
+        auto check_networks = [] { return NetworkGuard::check(); };
+        networks = co_await async::offload(pool_, std::move(check_networks));
     }
     if (!checks_.empty()) co_return;  // by another call meanwhile
     limits_disks_ = disks.has_value();
@@ -72,6 +78,16 @@ Task<void> DockerRuntime::check_host() {
     checks_.push_back({.what = "disk_limit",
                        .ok = limits_disks_,
                        .note = disks ? "loop devices can be attached" : disks.error().message()});
+    guards_networks_ = networks.has_value();
+    checks_.push_back({.what = "network_guard",
+                       .ok = guards_networks_,
+                       .note = networks ? "nftables can be used" : networks.error().message()});
+}
+
+Task<Result<void>> DockerRuntime::guard(domain::Network network, Network found) {
+    if (!guards_networks_) co_return Result<void>{};
+    co_return co_await network_guard_.guard(network, std::move(found.bridge), std::move(found.gateway),
+                                            settings_.restricted_allow);
 }
 
 Task<Result<Capabilities>> DockerRuntime::probe(Deadline deadline) {
@@ -92,6 +108,7 @@ Task<Result<Capabilities>> DockerRuntime::probe(Deadline deadline) {
     capabilities.checks.push_back(
         {.what = "engine", .ok = true, .note = fmt::format("{}, API {}", version->version, version->api)});
     if (limits_disks_) capabilities.features.emplace_back("disk_limit");
+    if (guards_networks_) capabilities.features.emplace_back("network_guard");
     capabilities.checks.insert(capabilities.checks.end(), checks_.begin(), checks_.end());
     auto guest = guest_.check();
     capabilities.checks.push_back(
