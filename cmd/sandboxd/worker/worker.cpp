@@ -226,6 +226,7 @@ Task<void> Worker::stop(Deadline deadline) {
     co_await self.queue.drain(deadline);  // heartbeats go on meanwhile and renew the leases
     self.beating.cancel();
     co_await self.beating.join(in(kCancelledWithin));
+    co_await self.runtime.stop(in(kCancelledWithin));
 }
 
 }  // namespace sandbox::sandboxd
