@@ -15,13 +15,12 @@ bool from_connection(const client::Failure& failure) {
            (failure.error.code() == Code::unavailable || failure.error.code() == Code::deadline_exceeded);
 }
 
-std::string_view hint(const client::Failure& failure, bool token_given) {
+std::string_view hint(const client::Failure& failure) {
     if (from_connection(failure))
         return "Is the server running there? `sandbox doctor` looks closer; `sandbox config set-server URL` saves "
                "another address";
-    if (failure.status != 401) return "";
-    return token_given ? "The token that was given is not this server's: set SANDBOX_TOKEN to its API token"
-                       : "Set SANDBOX_TOKEN to the server's API token";
+    if (failure.status == 401) return "Set SANDBOX_TOKEN to this server's API token";
+    return "";
 }
 
 std::string code_of(const client::Failure& failure) {
@@ -31,9 +30,9 @@ std::string code_of(const client::Failure& failure) {
 
 }  // namespace
 
-std::string message_of(const client::Failure& failure, bool token_given) {
+std::string message_of(const client::Failure& failure) {
     std::string message = failure.error.message();
-    const auto more = hint(failure, token_given);
+    const auto more = hint(failure);
     if (!more.empty()) message += fmt::format(". {}", more);
     return message;
 }
@@ -49,8 +48,7 @@ std::string error_text(const std::string& code, const std::string& message, cons
 }
 
 void Session::report(const client::Failure& failure) {
-    output_.err(
-        error_text(code_of(failure), message_of(failure, !token().empty()), failure.request_id, output_.json()));
+    output_.err(error_text(code_of(failure), message_of(failure), failure.request_id, output_.json()));
 }
 
 }  // namespace sandbox::cli

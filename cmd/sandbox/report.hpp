@@ -6,8 +6,8 @@
 
 namespace sandbox::cli {
 
-/// The failure's sentence, and what to do about it where we know. `token_given`: whether a token was sent.
-[[nodiscard]] std::string message_of(const client::Failure& failure, bool token_given);
+/// The failure's sentence, and what to do about it where we know.
+[[nodiscard]] std::string message_of(const client::Failure& failure);
 
 /// A line for people, or the JSON document of an error; with its line feed.
 [[nodiscard]] std::string error_text(const std::string& code, const std::string& message, const std::string& request_id,

@@ -48,8 +48,10 @@ std::string printable_line(std::string_view text) {
 std::string rough(std::chrono::seconds duration) {
     if (duration < 1s) return "0 s";
     if (duration < 2min) return fmt::format("{} s", duration.count());
-    if (duration < 2h) return fmt::format("{} min", std::chrono::round<std::chrono::minutes>(duration).count());
-    if (duration < 48h) return fmt::format("{} h", std::chrono::round<std::chrono::hours>(duration).count());
+    const auto minutes = std::chrono::round<std::chrono::minutes>(duration);
+    if (minutes < 2h) return fmt::format("{} min", minutes.count());
+    const auto hours = std::chrono::round<std::chrono::hours>(duration);
+    if (hours < 48h) return fmt::format("{} h", hours.count());
     return fmt::format("{} d", std::chrono::round<std::chrono::days>(duration).count());
 }
 

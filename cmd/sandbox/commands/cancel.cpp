@@ -9,6 +9,13 @@
 namespace sandbox::cli {
 namespace {
 
+/// The answer may come before the worker has killed it, or be that of an operation that had ended anyway.
+std::string outcome(const domain::Operation& operation) {
+    if (!domain::has_ended(operation.state)) return "is being cancelled";
+    if (operation.error.value_or("").starts_with("cancelled")) return "is cancelled";
+    return fmt::format("had already {}", to_text(operation.state));
+}
+
 Task<Outcome> cancel(Session& session, std::string given) {
     auto client = session.client();
     if (!client) co_return pass_on(client);
@@ -22,8 +29,7 @@ Task<Outcome> cancel(Session& session, std::string given) {
     else if (output.quiet())
         output.out(operation->id.text() + "\n");
     else
-        output.out(fmt::format("{} {} is {}\n", to_text(operation->kind), operation->id.text(),
-                               domain::has_ended(operation->state) ? "cancelled" : "being cancelled"));
+        output.out(fmt::format("{} {} {}\n", to_text(operation->kind), operation->id.text(), outcome(*operation)));
     co_return kDone;
 }
 

@@ -60,7 +60,9 @@ std::string details(const domain::Sandbox& sandbox, Timestamp now, bool colors) 
     const auto state = state_cell(sandbox.state);
     properties.add("ID", sandbox.id.text());
     properties.add("State", colored(state.text, state.color, colors));
-    if (sandbox.failure) properties.add("Failure", printable_line(*sandbox.failure));
+    // It outlives what it was about: a running sandbox keeps the error of the last exec that failed.
+    const bool failed = sandbox.state == domain::SandboxState::failed;
+    if (sandbox.failure) properties.add(failed ? "Failure" : "Last failure", printable_line(*sandbox.failure));
     properties.add("Image", printable_line(sandbox.spec.image));
     properties.add("Tenant", printable_line(sandbox.spec.tenant));
     properties.add("Node", sandbox.node_id.text());

@@ -27,7 +27,7 @@ std::string table_of(const std::vector<domain::Node>& nodes, Timestamp now, bool
         table.add(
             {node.id.text(), printable_line(node.name), readiness(node, now), printable_line(node.region),
              max_sandboxes > 0 ? part(std::to_string(running), std::to_string(max_sandboxes)) : std::to_string(running),
-             part(cores(available.cpu_millis), cores(total.cpu_millis)),
+             part(fmt::format("{:g}", static_cast<double>(available.cpu_millis) / 1000), cores(total.cpu_millis)),
              part(mib(available.memory_mib), mib(total.memory_mib)), part(mib(available.disk_mib), mib(total.disk_mib)),
              ago(node.last_seen, now)});
     }

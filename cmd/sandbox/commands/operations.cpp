@@ -40,8 +40,7 @@ Task<client::Answer<std::vector<domain::Operation>>> newest(client::Client& clie
         query.limit = std::min<std::int64_t>(limit - static_cast<std::int64_t>(all.size()), 1000);
         auto page = co_await client.operations(query, in(kRequestTime));
         if (!page && page.error().status == 404 && !query.cursor)
-            co_return failure("not_found",
-                              "this server can't list operations: it knows no such sandbox, or is too old");
+            co_return failure("not_found", "this server does not list operations; it is an older one");
         if (!page) co_return pass_on(page);
         std::ranges::move(page->operations, std::back_inserter(all));
         query.cursor = std::move(page->next_cursor);

@@ -17,6 +17,7 @@ TEST(Times, are_told_in_the_unit_that_says_most) {
     EXPECT_EQ(rough(2h), "2 h");
     EXPECT_EQ(rough(47h), "47 h");
     EXPECT_EQ(rough(59min + 59s), "60 min");
+    EXPECT_EQ(rough(119min + 59s), "2 h");
     EXPECT_EQ(rough(24h * 3), "3 d");
 }
 

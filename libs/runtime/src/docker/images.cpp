@@ -56,6 +56,17 @@ Task<Result<void>> pull(Engine& engine, ImageReference image, std::chrono::secon
     co_return *running->result;
 }
 
+/// The project's own images are built where they are used; says how, for those that are ours.
+std::string how_to_build(std::string_view reference) {
+    constexpr std::string_view kAgent = "sandbox-agent-";
+    const auto name = reference.substr(0, reference.find(':'));
+    if (name.starts_with(kAgent))
+        return fmt::format("; build it on the worker with ./scripts/build-agent-image.sh {}",
+                           name.substr(kAgent.size()));
+    if (name.starts_with("sandbox-base-")) return "; build it on the worker with ./scripts/build-base-image.sh";
+    return "";
+}
+
 }  // namespace
 
 Task<Result<Image>> provide_image(Engine& engine, std::string reference, std::chrono::seconds pull_timeout,
@@ -65,8 +76,8 @@ Task<Result<Image>> provide_image(Engine& engine, std::string reference, std::ch
     auto image = ImageReference::parse(reference);
     if (image.is_local())
         co_return fail(Code::not_found, fmt::format("image {} is not on this host, and images tagged :local are not "
-                                                    "pulled",
-                                                    shortened(reference, 200)));
+                                                    "pulled{}",
+                                                    shortened(reference, 200), how_to_build(reference)));
     if (phase) phase("pulling image");
     auto pulled = co_await pull(engine, image, pull_timeout, creation);
     if (!pulled) {
