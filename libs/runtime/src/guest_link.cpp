@@ -211,7 +211,9 @@ Task<Result<ExecResult>> GuestLink::exec_once(domain::OperationId operation, con
     while (!exec.has_ended()) {
         if (co_await exec.changed.wait(exec.give_up) || exec.has_ended()) continue;
         if (std::chrono::steady_clock::now() < exec.give_up) continue;
-        co_return fail(Code::deadline_exceeded, "the sandbox's guest did not tell how the command ended");
+        co_return fail(Code::deadline_exceeded,
+                       exec.started ? "the sandbox's guest did not tell how the command ended"
+                                    : "the sandbox's guest did not answer, and the command was not started");
     }
     const auto* failed = std::get_if<guest::Failed>(&exec.end);
     out_of_processes = failed != nullptr && failed->kind == guest::Failure::out_of_processes;

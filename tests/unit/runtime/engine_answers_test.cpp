@@ -42,6 +42,17 @@ TEST(EngineAnswers, reads_the_engines_name_and_version) {
     EXPECT_EQ(version->version, "4.3.1");
 }
 
+TEST(EngineAnswers, reads_what_the_host_is_like) {
+    auto info = read_info(R"({"NCPU":8,"KernelVersion":"6.1","Runtimes":{"runc":{"path":"runc"},"runsc":{}},
+                             "SecurityOptions":["name=seccomp,profile=default"]})");
+    ASSERT_TRUE(info) << info.error().message();
+    EXPECT_EQ(info->cpus, 8);
+    EXPECT_EQ(info->runtimes, (std::vector<std::string>{"runc", "runsc"}));
+    EXPECT_FALSE(info->rootless);
+    EXPECT_TRUE(read_info(R"({"SecurityOptions":["name=seccomp","name=rootless"]})")->rootless);
+    EXPECT_TRUE(read_info(R"({"SecurityOptions":null,"Runtimes":null})"));
+}
+
 TEST(EngineAnswers, reads_an_inspected_container) {
     auto container = read_container(
         R"({"Id":"abc","Name":"/sandbox-x","Config":{"Labels":{"sandbox.dev/id":"x"},"User":""},

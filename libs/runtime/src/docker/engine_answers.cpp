@@ -177,6 +177,8 @@ Result<EngineInfo> read_info(std::string_view body) {
         info.cpus = reader.optional_integer("NCPU", 0, 1'000'000).value_or(0);
         info.kernel = reader.optional_string("KernelVersion").value_or("");
         info.runtimes = keys_of(reader.field("Runtimes"));
+        for (const auto& option : reader.strings("SecurityOptions"))
+            if (option.find("rootless") != std::string::npos) info.rootless = true;
         return info;
     });
 }

@@ -25,6 +25,7 @@ struct EngineInfo {
     std::int64_t cpus = 0;
     std::string kernel;
     std::vector<std::string> runtimes;  // OCI runtimes that the engine knows
+    bool rootless = false;              // its containers, mounts and networks are in a user's namespaces
 };
 
 struct Container {

@@ -114,13 +114,13 @@ Task<Result<void>> DockerRuntime::remove_leftovers(const std::vector<Container>&
     for (const auto& volume : *volumes) {
         auto label = volume.labels.find(std::string(kIdLabel));
         auto id = label == volume.labels.end() ? std::nullopt : domain::SandboxId::parse(label->second);
-        if (!id || present.contains(id->text()) || creations_.contains(*id)) continue;
+        if (!id || present.contains(id->text()) || creations_.contains(*id) || held_.contains(*id)) continue;
         auto removed = co_await workspaces_.remove(*id, deadline);
         if (!removed) co_return removed;
     }
     // Disk images whose volume never came to be.
     for (const auto& id : workspaces_.disk_images()) {
-        if (present.contains(id.text()) || creations_.contains(id)) continue;
+        if (present.contains(id.text()) || creations_.contains(id) || held_.contains(id)) continue;
         auto removed = co_await workspaces_.remove(id, deadline);
         if (!removed) co_return removed;
     }

@@ -56,15 +56,15 @@ Task<Result<void>> DockerRuntime::ready(Deadline deadline) {
     co_return co_await recover(deadline);
 }
 
-/// Whether what the engine is told of this host's devices is of its own host too.
+/// Whether devices and interfaces of this host are the engine's own too.
 bool DockerRuntime::shares_host_with_engine() const {
     utsname name{};
     return settings_.engine.scheme == http::Url::Scheme::unix_socket && ::uname(&name) == 0 &&
-           info_.kernel == name.release;
+           info_.kernel == name.release && !info_.rootless;
 }
 
 Task<void> DockerRuntime::check_host() {
-    Result<void> disks = fail(Code::unavailable, "the engine runs on another host");
+    Result<void> disks = fail(Code::unavailable, "the engine runs on another host, or rootless");
     Result<void> networks = disks;
     if (shares_host_with_engine()) {
         auto check = [directory = settings_.state_dir + "/disks"] { return DiskImages::check(directory); };
@@ -121,6 +121,9 @@ Task<Result<HostStatus>> DockerRuntime::status(Deadline deadline) {
     if (!is_ready) co_return fail(std::move(is_ready.error()));
     auto images = co_await engine_.list_images(deadline);
     if (!images) co_return fail(std::move(images.error()));
+    // They are for placement only; a host with more of them than this has the common ones among the first.
+    constexpr std::size_t kMostImages = 500;
+    if (images->size() > kMostImages) images->resize(kMostImages);
     co_return HostStatus{.pressure = host_pressure(), .warm_images = std::move(*images)};
 }
 
