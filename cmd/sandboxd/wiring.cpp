@@ -95,7 +95,11 @@ public:
         }
         asio::co_spawn(io_, run_until_signalled(), asio::detached);
         while (!stopped_) io_.run_one();
-        // What was cancelled ends now; all of it is quick.
+        // The parts go first, and their idle connections' timers with them; then what was cancelled ends, quickly.
+        worker_.reset();
+        runtime_.reset();
+        client_.reset();
+        io_.restart();
         io_.run_for(kLastWords);
         if (!io_.stopped()) {
             log::warn("something did not end in time; leaving without it");
