@@ -144,6 +144,7 @@ void Exec::watch(Poller& poller, const OutQueue& out) {
 
 void Exec::handle(const Poller& poller, OutQueue& out) {
     if (poller.events(control_slot_) != 0) read_reports(out);
+    if (!control_ && supervisor_reaped_ && supervisor_ != 0) supervisor_gone(out);
     if (poller.events(input_slot_) != 0) write_input(out);
     for (auto* output : {&output_, &error_})
         if (poller.events(output->slot) != 0) read_output(*output, out);
@@ -180,7 +181,7 @@ void Exec::read_reports(OutQueue& out) {
         const auto report = read_report(control_);
         if (!report && report.error() == NoReport::yet) return;
         if (!report)
-            supervisor_gone(out);
+            control_.reset();
         else
             take(*report, out);
     }
@@ -218,7 +219,9 @@ void Exec::main_ended(int status) {
     for (auto* output : {&output_, &error_}) output->due = bytes_in(output->fd);
 }
 
-void Exec::reaped(pid_t pid, int status) {
+void Exec::reaped(pid_t pid, int status, OutQueue& out) {
+    supervisor_reaped_ = supervisor_reaped_ || pid == supervisor_;
+    if (main_ == 0) read_reports(out);  // its pid may still be on its way to us
     if (pid != main_ || status_) return;
     if (supervisor_ == 0)
         main_ended(status);
@@ -227,11 +230,10 @@ void Exec::reaped(pid_t pid, int status) {
 }
 
 // A process of the sandbox can kill the supervisor, as it can kill any of its own. The main process is PID 1's child
-// then, and PID 1 waits for it; without one, nobody knows how it ended. The control socket is closed only when the main
-// process has become its program, too.
+// then, and PID 1 waits for it; without one, nobody knows how it ended. Whose child it is can be asked once the
+// supervisor has been reaped: its descriptors are closed before its children are handed on.
 void Exec::supervisor_gone(OutQueue& out) {
     supervisor_ = 0;
-    control_.reset();
     if (status_ || failed_) return;
     if (orphan_status_) {
         main_ended(*orphan_status_);

@@ -40,7 +40,7 @@ public:
     void watch(Poller& poller, const OutQueue& out);
     void handle(const Poller& poller, OutQueue& out);
     /// PID 1 has reaped this process. It may be the main process, when its supervisor has been killed.
-    void reaped(pid_t pid, int status);
+    void reaped(pid_t pid, int status, OutQueue& out);
     [[nodiscard]] pid_t supervisor() const { return supervisor_; }
 
     /// How it ended, once that is known and its output has been passed on.
@@ -82,6 +82,7 @@ private:
     std::uint64_t id_;
     pid_t supervisor_;  // 0 once it is gone
     pid_t main_ = 0;    // 0 before it is known and once it has ended
+    bool supervisor_reaped_ = false;
     std::optional<int> orphan_status_;
     bool started_ = false;
     Fd control_;

@@ -274,8 +274,8 @@ void Guest::reap() {
                 kill(pid, SIGCONT);
             continue;
         }
-        for (auto& [id, exec] : execs_) exec->reaped(pid, status);
-        if (command_) command_->reaped(pid, status);
+        for (auto& [id, exec] : execs_) exec->reaped(pid, status, out_);
+        if (command_) command_->reaped(pid, status, out_);
     }
 }
 
