@@ -32,7 +32,7 @@ build=(
 )
 test=(
   clang-tidy-19 clang-format-19 libclang-rt-19-dev docker.io iptables busybox-static debootstrap e2fsprogs
-  nftables iproute2 curl jq openssl procps ca-certificates
+  nftables iproute2 curl jq openssl procps ca-certificates faketime
 )
 wanted=("${build[@]}")
 $build_only || wanted+=("${test[@]}")

@@ -1,0 +1,83 @@
+#include "fixture.hpp"
+
+#include <fstream>
+#include <stdexcept>
+
+namespace sandbox::test {
+
+std::unique_ptr<Daemon> Lifecycle::daemon_;
+
+json Api::create(const json& changes) const {
+    json spec{{"tenant", "acme"},
+              {"image", kImage},
+              {"resources", {{"cpu_millis", 1000}, {"memory_mib", 256}, {"disk_mib", 128}, {"pids", 256}}}};
+    spec.update(changes);
+    const auto reply = call(address_, "POST", "/v1/sandboxes?wait_seconds=60", json{{"spec", spec}}.dump());
+    if (reply.status != 201) throw std::runtime_error(reply.body);
+    return reply.json();
+}
+
+std::string Api::running(const json& changes) const {
+    const auto made = create(changes);
+    if (made["sandbox"]["state"] != "running") throw std::runtime_error(made.dump());
+    return made["sandbox"]["id"].get<std::string>();
+}
+
+json Api::enqueue(const std::string& id, const json& command) const {
+    const auto reply = call(address_, "POST", "/v1/sandboxes/" + id + "/exec", json{{"command", command}}.dump());
+    if (reply.status != 202) throw std::runtime_error(reply.body);
+    return reply.json()["operation"];
+}
+
+json Api::exec(const std::string& id, const json& command) const {
+    const auto reply =
+        call(address_, "POST", "/v1/sandboxes/" + id + "/exec?wait_seconds=60", json{{"command", command}}.dump());
+    if (reply.status != 202) throw std::runtime_error(reply.body);
+    return reply.json()["operation"];
+}
+
+json Api::wait(const std::string& operation) const {
+    return get("/v1/operations/" + operation + "?wait_seconds=60").json()["operation"];
+}
+
+json Api::destroy(const std::string& id) const {
+    const auto reply = call(address_, "DELETE", "/v1/sandboxes/" + id + "?wait_seconds=60");
+    if (reply.status != 202 && reply.status != 200) throw std::runtime_error(reply.body);
+    return reply.json()["operation"];
+}
+
+Ended Lifecycle::cli(std::vector<std::string> arguments, std::string input) const {
+    arguments.insert(arguments.begin(), program("sandbox"));
+    return run_program({.argv = std::move(arguments),
+                        .environment = {{"SANDBOX_URL", daemon_->url()}},
+                        .input = std::move(input),
+                        .working_directory = {}});
+}
+
+double resident_mib(pid_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    std::string word;
+    while (status >> word) {
+        if (word != "VmRSS:") continue;
+        double kib = 0;
+        status >> kib;
+        return kib / 1024;
+    }
+    throw std::runtime_error("no such process");
+}
+
+std::string engine_holds(const std::string& sandbox_id) {
+    const auto label = "label=sandbox.dev/id=" + sandbox_id;
+    return run_program({.argv = {"docker", "ps", "-aq", "--filter", label},
+                        .environment = {},
+                        .input = {},
+                        .working_directory = {}})
+               .out +
+           run_program({.argv = {"docker", "volume", "ls", "-q", "--filter", label},
+                        .environment = {},
+                        .input = {},
+                        .working_directory = {}})
+               .out;
+}
+
+}  // namespace sandbox::test

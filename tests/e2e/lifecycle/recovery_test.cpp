@@ -1,0 +1,123 @@
+// A worker that dies at any moment, containers that die by themselves, a clock that is wrong.
+#include <filesystem>
+#include <signal.h>
+
+#include "fixture.hpp"
+
+namespace sandbox::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kApiToken(40, 'k');
+const std::string kNodeToken(40, 'n');
+
+/// A controller and a worker as processes of their own. The controller asks for no API token, so that the tests' calls
+/// are short.
+class Fleet {
+public:
+    Fleet()
+        : controller_({.variables = {{"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
+                                     {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "2"},
+                                     {"SANDBOX__POLICY__MICROVM_RISK_THRESHOLD", "101"}},
+                       .arguments = {"--role", "controller"},
+                       .wait_for_node = false}) {}
+
+    [[nodiscard]] Api api() const { return Api(controller_.address()); }
+    [[nodiscard]] Process& worker() { return *worker_; }
+
+    void start_worker(std::map<std::string, std::optional<std::string>> more = {}) {
+        Start start;
+        start.argv = {program("sandboxd"), "--role", "worker"};
+        start.environment = {{"SANDBOX__NODE__CONTROL_PLANE_URL", controller_.url()},
+                             {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
+                             {"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
+                             {"SANDBOX__NODE__STATE_DIR", state_.path() + "/state"}};
+        for (auto& [name, value] : more) start.environment[name] = value;
+        worker_ = std::make_unique<Process>(start);
+        if (!eventually(30s,
+                        [&] { return worker_->err().find("registered with the controller") != std::string::npos; }))
+            throw std::runtime_error("the worker did not register: " + worker_->err());
+    }
+    void kill_worker() {
+        worker_->signal(SIGKILL);
+        worker_->wait(10s);
+    }
+
+private:
+    Daemon controller_;
+    TemporaryDirectory state_;
+    std::unique_ptr<Process> worker_;
+};
+
+std::string docker(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "docker");
+    return run_program({.argv = std::move(arguments), .environment = {}, .input = {}, .working_directory = {}}).out;
+}
+
+TEST(Recovery, a_killed_worker_comes_back_to_what_is_really_there) {
+    Fleet fleet;
+    fleet.start_worker();
+    const auto api = fleet.api();
+    const auto lives = api.running();
+    const auto removed = api.running();
+    const auto busy = api.running();
+    const auto exec = api.enqueue(busy, {{"argv", {"sleep", "120"}}})["id"].get<std::string>();
+    ASSERT_TRUE(
+        eventually(10s, [&] { return api.get("/v1/operations/" + exec).json()["operation"]["state"] == "running"; }));
+
+    fleet.kill_worker();
+    docker({"rm", "-f", "sandbox-" + removed});
+    fleet.start_worker();
+
+    EXPECT_EQ(api.run(lives, {"echo", "alive"})["output"]["stdout"], "alive\n");
+    const auto interrupted = api.wait(exec);
+    EXPECT_EQ(interrupted["state"], "failed");
+    EXPECT_THAT(interrupted["error"].get<std::string>(), HasSubstr("interrupted"));
+    EXPECT_TRUE(eventually(20s, [&] { return api.sandbox(removed)["state"] == "failed"; }));
+    EXPECT_FALSE(api.sandbox(removed)["failure"].is_null());
+    // What the former process had begun is gone; the sandbox itself takes commands.
+    EXPECT_THAT(api.run(busy, {"ps", "-o", "args"})["output"]["stdout"].get<std::string>(),
+                testing::Not(HasSubstr("sleep 120")));
+
+    EXPECT_EQ(api.node()["capacity"]["running_sandboxes"], 2);
+    for (const auto& id : {lives, removed, busy}) {
+        EXPECT_EQ(api.destroy(id)["state"], "succeeded");
+        EXPECT_EQ(engine_holds(id), "");
+    }
+    EXPECT_TRUE(
+        eventually(20s, [&] { return api.node()["capacity"]["available"] == api.node()["capacity"]["total"]; }));
+}
+
+TEST(Recovery, a_container_that_dies_by_itself_fails_its_sandbox_within_seconds) {
+    Fleet fleet;
+    fleet.start_worker();
+    const auto api = fleet.api();
+    const auto removed = api.running();
+    const auto killed = api.running();
+    docker({"rm", "-f", "sandbox-" + removed});
+    docker({"kill", "sandbox-" + killed});
+    for (const auto& id : {removed, killed}) {
+        EXPECT_TRUE(eventually(8s, [&] { return api.sandbox(id)["state"] == "failed"; })) << api.sandbox(id).dump();
+        EXPECT_FALSE(api.sandbox(id)["failure"].is_null());
+        EXPECT_EQ(api.destroy(id)["state"], "succeeded");
+        EXPECT_EQ(engine_holds(id), "");
+    }
+}
+
+TEST(Recovery, a_worker_whose_clock_is_an_hour_off_serves_all_the_same) {
+    std::string library;
+    for (const auto& entry : std::filesystem::directory_iterator("/usr/lib"))
+        if (auto path = entry.path() / "faketime" / "libfaketime.so.1"; std::filesystem::exists(path)) library = path;
+    ASSERT_NE(library, "") << "install faketime (scripts/setup.sh does)";
+    Fleet fleet;
+    fleet.start_worker({{"LD_PRELOAD", library}, {"FAKETIME", "+1h"}, {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}});
+    const auto api = fleet.api();
+    const auto id = api.running({{"ttl_seconds", 30}});
+    EXPECT_EQ(api.run(id, {"sh", "-c", "sleep 12; echo slow"})["output"]["stdout"], "slow\n");
+    EXPECT_EQ(api.sandbox(id)["state"], "running");
+    EXPECT_TRUE(eventually(40s, [&] { return api.sandbox(id)["state"] == "stopped"; }));
+}
+
+}  // namespace
+}  // namespace sandbox::test
