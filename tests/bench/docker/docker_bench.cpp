@@ -112,7 +112,7 @@ private:
     void output() {
         constexpr double kMegabytes = 400;
         domain::Command command;
-        command.argv = {"head", "-c", "400000000", "/dev/zero"};
+        command.argv = {"dd", "if=/dev/zero", "bs=1000000", "count=400"};
         auto took = timed([&] {
             auto result = must(
                 wait(runtime_->exec(id_, domain::OperationId::make(now(), random_), command, 1024 * 1024)), "output");

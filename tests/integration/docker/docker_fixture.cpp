@@ -16,10 +16,6 @@ namespace docker = runtime::docker;
 
 namespace {
 
-http::Url engine_address() {
-    return http::Url::parse("unix:///var/run/docker.sock").value();
-}
-
 Timestamp now() {
     return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
@@ -37,16 +33,18 @@ domain::Command shell_command(std::string line) {
     return command({"sh", "-c", std::move(line)});
 }
 
-DockerTest::DockerTest()
-    : node_(domain::NodeId::make(now(), random_)),
-      engine_(io_.get_executor(), engine_address()),
+DockerTest::DockerTest(const std::string& engine)
+    : engine_address_(http::Url::parse(engine).value()),
+      node_(domain::NodeId::make(now(), random_)),
+      engine_(io_.get_executor(), engine_address_),
       restricted_network_("sandbox-test-" + node_.text().substr(24)) {}
 
 void DockerTest::SetUp() {
     auto version = wait(engine_.negotiate(in(10s)));
     ASSERT_TRUE(version) << version.error().message();
     if (!wait(engine_.inspect_image(kBusybox, in(10s)))) {
-        auto built = run_program({.argv = {SANDBOX_BASE_IMAGE_SCRIPT, "busybox"}});
+        auto built = run_program(
+            {.argv = {SANDBOX_BASE_IMAGE_SCRIPT, "busybox"}, .environment = {{"DOCKER_HOST", engine_address_.text()}}});
         ASSERT_EQ(built.status, 0) << built.err;
     }
     runtime_ = runtime::create_docker_runtime(io_.get_executor(), settings());
@@ -54,7 +52,7 @@ void DockerTest::SetUp() {
 
 runtime::DockerSettings DockerTest::settings() const {
     runtime::DockerSettings settings;
-    settings.engine = engine_address();
+    settings.engine = engine_address_;
     settings.guest_path = program("sandbox-guest");
     settings.state_dir = state_.path();
     settings.node_id = node_;

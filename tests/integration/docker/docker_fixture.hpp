@@ -23,7 +23,7 @@ inline constexpr const char* kBusybox = "sandbox-base-busybox:local";
 /// it, and TearDown looks whether anything stayed.
 class DockerTest : public ::testing::Test {
 protected:
-    DockerTest();
+    explicit DockerTest(const std::string& engine = "unix:///var/run/docker.sock");
     void SetUp() override;
     void TearDown() override;
 
@@ -63,6 +63,7 @@ protected:
     /// Names of what the engine holds of this node: containers and volumes.
     std::vector<std::string> held();
 
+    http::Url engine_address_;
     asio::io_context io_{1};
     SystemRandom random_;
     TemporaryDirectory state_;

@@ -81,7 +81,9 @@ private:
                                                        std::shared_ptr<bool> is_starting, Deadline deadline);
     void on_link_change(domain::SandboxId id);
     Task<Result<void>> recover(Deadline deadline);
+    Task<Result<std::vector<Container>>> containers_of_node(Deadline deadline);
     Task<Result<void>> remove_leftovers(const std::vector<Container>& containers, Deadline deadline);
+    Task<void> on_engine_back();
     Task<void> watch();
     void on_event(const EngineEvent& event);
 

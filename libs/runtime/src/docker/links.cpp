@@ -80,9 +80,12 @@ void DockerRuntime::on_link_change(domain::SandboxId id) {
     if (on_change) on_change();
 }
 
+Task<Result<std::vector<Container>>> DockerRuntime::containers_of_node(Deadline deadline) {
+    co_return co_await engine_.list_containers(fmt::format("{}={}", kNodeLabel, settings_.node_id.text()), deadline);
+}
+
 Task<Result<void>> DockerRuntime::recover(Deadline deadline) {
-    auto containers =
-        co_await engine_.list_containers(fmt::format("{}={}", kNodeLabel, settings_.node_id.text()), deadline);
+    auto containers = co_await containers_of_node(deadline);
     if (!containers) co_return fail(std::move(containers.error()));
     if (std::exchange(recovered_, true)) co_return Result<void>{};  // by another call meanwhile
     for (const auto& container : *containers) {
@@ -143,8 +146,16 @@ Task<void> DockerRuntime::watch() {
         if (!version) continue;
         log::info("the engine answers again", {{"version", version->version}});
         lost = false;
-        if (on_change) on_change();
+        co_await on_engine_back();
     }
+}
+
+/// An engine that was away may have been restarted, and have let go of what it held.
+Task<void> DockerRuntime::on_engine_back() {
+    const auto deadline = in(kCallTime);
+    auto containers = co_await containers_of_node(deadline);
+    if (containers) (void)co_await remove_leftovers(*containers, deadline);
+    if (on_change) on_change();
 }
 
 void DockerRuntime::on_event(const EngineEvent& event) {

@@ -1,5 +1,6 @@
 #include "docker/workspaces.hpp"
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <utility>
 
@@ -7,6 +8,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+
+#include <sandbox/base/log.hpp>
 
 #include "docker/names.hpp"
 
@@ -26,6 +29,15 @@ bool belongs_to(const Volume& volume, const domain::SandboxId& id) {
 void open_to_everybody(const std::string& mountpoint) {
     constexpr mode_t kMode = 01777;
     if (mountpoint.starts_with('/')) (void)::chmod(mountpoint.c_str(), kMode);
+}
+
+/// An engine that was restarted with containers alive (live-restore) counts the mount of such a volume for ever and
+/// refuses to remove it, until it is restarted again without them. What matters goes all the same: the mount, with it
+/// the loop device, and the image. The empty record goes when leftovers are next looked for.
+bool is_held_by_a_restart(const Error& refusal, const Volume& volume) {
+    auto device = volume.options.find("device");
+    return device != volume.options.end() && device->second.starts_with("/dev/loop") &&
+           refusal.message().find("active mounts") != std::string::npos;
 }
 
 }  // namespace
@@ -74,6 +86,12 @@ Task<Result<void>> Workspaces::remove_volume(domain::SandboxId id, Deadline dead
     for (;;) {
         auto removed = co_await engine_.remove_volume(name, deadline);
         if (removed || removed.error().code() == Code::not_found) co_return Result<void>{};
+        if (is_held_by_a_restart(removed.error(), *volume)) {
+            (void)::umount2(volume->mountpoint.c_str(), MNT_DETACH);
+            log::warn("the engine keeps a volume until its next restart",
+                      {{"volume", name}, {"error", removed.error().message()}});
+            co_return Result<void>{};
+        }
         // In use for a moment more by a container that is just going.
         if (removed.error().code() != Code::conflict || in(100ms) > deadline) co_return removed;
         asio::steady_timer timer(co_await asio::this_coro::executor, 100ms);
