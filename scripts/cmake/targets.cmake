@@ -86,12 +86,18 @@ function(sandbox_program name)
   sandbox_use_precompiled_header(${name} ${A_PCH})
 endfunction()
 
+# One target for each kind of test: ninja -C build/dev unit_tests.
+foreach(label unit contract integration e2e)
+  add_custom_target(${label}_tests)
+endforeach()
+
 # sandbox_test(NAME LABEL unit|contract|integration|e2e SOURCES f... DEPENDS x... [PCH …] [TIMEOUT s] [SERIAL])
 # A GoogleTest executable and one CTest test of the same name.
 function(sandbox_test name)
   cmake_parse_arguments(A "SERIAL" "LABEL;PCH;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   sandbox_program(${name} SOURCES ${A_SOURCES} DEPENDS ${A_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main PCH ${A_PCH})
   add_test(NAME ${name} COMMAND ${name})
+  add_dependencies(${A_LABEL}_tests ${name})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 120)
   endif()
