@@ -46,7 +46,12 @@ trap clean_up EXIT
 step() { printf '\n== %s\n' "$*"; }
 # Shows a command as the reader would type it, and runs it.
 show() {
-  printf '$ %s\n' "$(printf '%q ' "$@" | sed 's/ $//')"
+  local line="" word
+  for word in "$@"; do
+    [[ $word =~ ^[A-Za-z0-9_./:=-]+$ ]] || word="'${word//\'/\'\\\'\'}'"
+    line+=" $word"
+  done
+  echo "\$$line"
   "$@"
 }
 
