@@ -1,54 +1,12 @@
 // A worker that dies at any moment, containers that die by themselves, a clock that is wrong.
 #include <filesystem>
-#include <signal.h>
 
-#include "fixture.hpp"
+#include "fleet.hpp"
 
 namespace sandbox::test {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kApiToken(40, 'k');
-const std::string kNodeToken(40, 'n');
-
-/// A controller and a worker as processes of their own. The controller asks for no API token, so that the tests' calls
-/// are short.
-class Fleet {
-public:
-    Fleet()
-        : controller_({.variables = {{"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
-                                     {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "2"},
-                                     {"SANDBOX__POLICY__MICROVM_RISK_THRESHOLD", "101"}},
-                       .arguments = {"--role", "controller"},
-                       .wait_for_node = false}) {}
-
-    [[nodiscard]] Api api() const { return Api(controller_.address()); }
-    [[nodiscard]] Process& worker() { return *worker_; }
-
-    void start_worker(std::map<std::string, std::optional<std::string>> more = {}) {
-        Start start;
-        start.argv = {program("sandboxd"), "--role", "worker"};
-        start.environment = {{"SANDBOX__NODE__CONTROL_PLANE_URL", controller_.url()},
-                             {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
-                             {"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
-                             {"SANDBOX__NODE__STATE_DIR", state_.path() + "/state"}};
-        for (auto& [name, value] : more) start.environment[name] = value;
-        worker_ = std::make_unique<Process>(start);
-        if (!eventually(30s,
-                        [&] { return worker_->err().find("registered with the controller") != std::string::npos; }))
-            throw std::runtime_error("the worker did not register: " + worker_->err());
-    }
-    void kill_worker() {
-        worker_->signal(SIGKILL);
-        worker_->wait(10s);
-    }
-
-private:
-    Daemon controller_;
-    TemporaryDirectory state_;
-    std::unique_ptr<Process> worker_;
-};
 
 std::string docker(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "docker");
