@@ -54,7 +54,9 @@ Task<Result<Workspace>> Workspaces::make(domain::SandboxId id, std::map<std::str
     if (limited_) {
         auto device = co_await disks_.make(id, disk_mib);
         if (!device) co_return fail(std::move(device.error()));
-        request.options = {{"type", "ext4"}, {"device", device->path()}, {"o", "nosuid,nodev,noatime"}};
+        // noinit_itable: the kernel would fill the unused inode tables with zeroes, which a sparse file reads as
+        // anyway, and take their room (1.6 % of the size) from the host.
+        request.options = {{"type", "ext4"}, {"device", device->path()}, {"o", "nosuid,nodev,noatime,noinit_itable"}};
         workspace.device = std::move(*device);
     }
     auto volume = co_await engine_.create_volume(request, deadline);
