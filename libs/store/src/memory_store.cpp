@@ -112,7 +112,6 @@ public:
     }
 
     Task<Result<Swept>> sweep(Deadline) override { co_return state_.sweep(clock_.now()); }
-    Task<Result<std::optional<Timestamp>>> next_due(Deadline) override { co_return state_.next_due(); }
     Task<Result<std::vector<LoggedEvent>>> unpublished(std::size_t limit, Deadline deadline) override {
         for (bool in_time = true;;) {
             auto events = state_.unpublished(limit);

@@ -50,7 +50,6 @@ public:
 
     // sweep.cpp
     [[nodiscard]] Swept sweep(Timestamp now);
-    [[nodiscard]] std::optional<Timestamp> next_due() const;
 
     // listing.cpp
     [[nodiscard]] Page<domain::Sandbox> sandboxes(const SandboxFilter& filter) const;

@@ -39,13 +39,6 @@ Swept State::sweep(Timestamp now) {
     return swept;
 }
 
-std::optional<Timestamp> State::next_due() const {
-    std::optional<Timestamp> due;
-    if (!expiries_.empty()) due = expiries_.begin()->first;
-    if (!leases_.empty()) due = std::min(due.value_or(leases_.begin()->first), leases_.begin()->first);
-    return due;
-}
-
 bool State::is_lost(const NodeRecord& node, Timestamp now) const {
     return node.lost || now - std::max(node.node.last_seen, counting_from_) > settings_.node_lost;
 }

@@ -205,8 +205,6 @@ public:
     /// called at least every few seconds: when nobody has swept for half of node_lost, the controllers were away, and
     /// the nodes' silence counts from now.
     virtual Task<Result<Swept>> sweep(Deadline deadline) = 0;
-    /// When the next sandbox or lease is due, so that a sweep comes in time; nullopt when nothing is.
-    [[nodiscard]] virtual Task<Result<std::optional<Timestamp>>> next_due(Deadline deadline) = 0;
     /// Events not yet published, oldest first, as soon as there are any, or none at the deadline. One publisher at a
     /// time: they stay until published() names the last of them.
     virtual Task<Result<std::vector<LoggedEvent>>> unpublished(std::size_t limit, Deadline deadline) = 0;
