@@ -77,7 +77,7 @@ TEST_F(DockerTest, gives_input_and_its_end) {
     auto begun = std::chrono::steady_clock::now();
     EXPECT_EQ(exec(id, {"cat"})->output.stdout_text, "");
     std::string input;
-    for (int i = 0; input.size() < 5 * 1024 * 1024; ++i) input += std::to_string(i * 7919) + "\n";
+    for (std::int64_t i = 0; input.size() < 5 * 1024 * 1024; ++i) input += std::to_string(i * 7919) + "\n";
     auto cat = command({"sh", "-c", "cat | sha256sum; cat | wc -c"});
     cat.stdin_bytes = input;
     auto output = exec(id, cat)->output;
