@@ -42,7 +42,7 @@ TEST_F(Exec, keeps_the_output_of_a_command_that_timed_out) {
 
 TEST_F(Exec, counts_two_gibibytes_truly_and_keeps_its_memory) {
     const auto before = resident_mib(daemon_->process().pid());
-    const auto ended = sh("head -c 2147483648 /dev/zero", 120);
+    const auto ended = sh("head -c 2147483648 /dev/zero", 240);
     EXPECT_EQ(ended["state"], "succeeded") << ended.dump().substr(0, 500);
     EXPECT_EQ(ended["output"]["stdout_bytes"], 2147483648);
     EXPECT_EQ(ended["output"]["truncated"], true);

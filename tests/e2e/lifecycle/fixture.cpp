@@ -33,7 +33,10 @@ json Api::exec(const std::string& id, const json& command) const {
     const auto reply =
         call(address_, "POST", "/v1/sandboxes/" + id + "/exec?wait_seconds=60", json{{"command", command}}.dump());
     if (reply.status != 202) throw std::runtime_error(reply.body);
-    return reply.json()["operation"];
+    auto operation = reply.json()["operation"];
+    for (int minutes = 0; minutes < 4 && operation["output"].is_null(); ++minutes)
+        operation = wait(operation["id"].get<std::string>());
+    return operation;
 }
 
 json Api::wait(const std::string& operation) const {
