@@ -83,8 +83,9 @@ int run(int argc, char** argv) {
         return 2;
     }
     if (options->check_config) {
-        fmt::print("{}", config::describe(*loaded));
-        return 0;
+        const auto text = config::describe(*loaded);
+        const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+        return written ? 0 : 1;
     }
     const auto automatic = ::isatty(STDERR_FILENO) ? log::Format::text : log::Format::json;
     log::configure(loaded->log.level, loaded->log.format.value_or(automatic));

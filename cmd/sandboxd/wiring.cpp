@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -82,6 +84,18 @@ Result<void> write_address_file(const std::string& path, const std::string& addr
     return {};
 }
 
+/// Held as long as the daemon lives: two workers on one state directory would be one node, and each would end what the
+/// other runs.
+Result<void> lock_state_directory(const std::string& directory) {
+    const auto path = directory + "/lock";
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);  // closed with the process, on purpose
+    if (file < 0) return fail(Code::invalid_argument, "node.state_dir: " + path + " can't be opened");
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0)
+        return fail(Code::invalid_argument, "node.state_dir: " + directory +
+                                                " is another running sandboxd's; give this one a directory of its own");
+    return {};
+}
+
 /// The parts of one daemon. Everything lives on one io thread, in the order of the members, and goes in the reverse.
 class Daemon {
 public:
@@ -89,9 +103,9 @@ public:
 
     int run() {
         if (auto started = start(); !started) {
-            log::critical("start failed", {{"error", started.error().message()}});
             std::fprintf(stderr, "sandboxd: %s\n", started.error().message().c_str());
-            return started.error().code() == Code::invalid_argument ? 2 : 1;
+            // Nothing has been served: there is nothing to take down in order.
+            std::_Exit(started.error().code() == Code::invalid_argument ? 2 : 1);
         }
         asio::co_spawn(io_, run_until_signalled(), asio::detached);
         while (!stopped_) io_.run_one();
@@ -119,6 +133,8 @@ private:
         if (config_.dev)
             log::warn(
                 "DEVELOPMENT MODE: no tokens, loopback only, nothing is kept, and risky work runs in plain containers");
+        if (has_worker())
+            if (auto locked = lock_state_directory(config_.node.state_dir); !locked) return locked;
         if (has_controller())
             if (auto done = start_controller(); !done) return done;
         if (has_worker())

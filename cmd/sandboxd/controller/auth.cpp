@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <boost/asio/ip/address_v4.hpp>
+
 #include "respond.hpp"
 
 namespace sandbox::sandboxd {
@@ -22,10 +24,34 @@ static std::optional<std::string_view> bearer_token(const http::Request& head) {
     return value;
 }
 
+/// 127.0.0.0/8, written as an address: a name such as 127.example.com is not.
+static bool is_loopback_address(std::string_view text) {
+    boost::system::error_code error;
+    const auto address = asio::ip::make_address_v4(std::string(text), error);
+    return !error && address.is_loopback();
+}
+
+/// Without a token the server trusts every program of this machine, but no web page in a browser on it: neither one
+/// that posts here from elsewhere, nor one whose own name has been pointed at this address.
+static bool may_be_a_web_page(const http::Request& head) {
+    if (head.headers.find("Origin") || head.headers.find("Sec-Fetch-Site")) return true;
+    const auto* host = head.headers.find("Host");
+    if (!host) return false;
+    const auto port = host->rfind(':');
+    const auto bracket = host->rfind(']');
+    const bool has_port = port != std::string::npos && (bracket == std::string::npos || port > bracket);
+    const auto name = std::string_view(*host).substr(0, has_port ? port : host->size());
+    return name != "localhost" && name != "[::1]" && !is_loopback_address(name);
+}
+
 static Guard token_guard(Secret token, Secret previous, std::string_view name) {
     return [token = std::move(token), previous = std::move(previous),
             name](const http::Request& head) -> std::optional<http::Response> {
-        if (token.empty()) return std::nullopt;
+        if (token.empty()) {
+            if (!may_be_a_web_page(head)) return std::nullopt;
+            return error_response(401, "without tokens this server answers programs on this machine only, no web pages",
+                                  head.request_id);
+        }
         const auto given = bearer_token(head);
         if (!given)
             return error_response(

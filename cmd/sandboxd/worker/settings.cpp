@@ -1,5 +1,6 @@
 #include <array>
 #include <filesystem>
+#include <unistd.h>
 #include <utility>
 
 #include <sandbox/async/clock.hpp>
@@ -42,6 +43,9 @@ Result<WorkerSettings> WorkerSettings::from(const config::Config& config) {
     settings.max_output_bytes = static_cast<std::size_t>(config.policy.max_output_bytes);
     settings.state_dir = node.state_dir;
     settings.guest_path = node.guest_path.value_or(find_guest());
+    if (::access(settings.guest_path.c_str(), R_OK | X_OK) != 0 || std::filesystem::is_directory(settings.guest_path))
+        return fail(Code::invalid_argument, "node.guest_path: there is no sandbox-guest program at " +
+                                                settings.guest_path + "; install it beside sandboxd or name it");
     return settings;
 }
 

@@ -63,6 +63,9 @@ Result<Url> Url::parse(std::string_view text) {
     url.port = default_port(url.scheme);
     if (view.has_port() && !view.port().empty()) {
         url.port = view.port_number();
+        // Boost.URL 1.81 lets a number past 65535 wrap around to another port.
+        const std::string_view digits(view.port().data(), view.port().size());
+        if (digits.size() > 5 || std::stoi(std::string(digits)) != url.port) url.port = 0;
         if (url.port == 0) return bad_url("the port must be 1 to 65535");
     }
 

@@ -91,5 +91,13 @@ TEST(QueryText, refuses_malformed_encodings) {
     EXPECT_EQ(query.error().code(), Code::invalid_argument);
 }
 
+// A number past the last port must not become another port.
+TEST(Url, a_port_past_65535_is_refused) {
+    for (const auto* text :
+         {"http://host:65536", "http://host:99999", "http://host:131073", "http://host:184467440737095516"})
+        EXPECT_FALSE(Url::parse(text)) << text;
+    EXPECT_EQ(Url::parse("http://host:65535")->port, 65535);
+}
+
 }  // namespace
 }  // namespace sandbox::http
