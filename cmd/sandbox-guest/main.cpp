@@ -71,7 +71,8 @@ int run() {
 int main(int argc, char** argv) {
     if (argc == 1) return run();
     const std::string_view option(argv[1]);
-    if (option == "--version" && argc == 2) return std::puts("sandbox-guest " SANDBOX_GUEST_VERSION " (commit " SANDBOX_COMMIT ")") < 0 ? 1 : 0;
+    if (option == "--version" && argc == 2)
+        return std::puts("sandbox-guest " SANDBOX_GUEST_VERSION " (commit " SANDBOX_COMMIT ")") < 0 ? 1 : 0;
     if (option == "--prepare" && argc == 3) return prepare(argv[2]);
     return usage();
 }

@@ -155,7 +155,10 @@ private:
     T wait(Task<T> task) {
         return test::run(io_, std::move(task));
     }
-    static http::Url address() { return http::Url::parse("unix:///var/run/docker.sock").value(); }
+    static http::Url address() {
+        const char* host = std::getenv("DOCKER_HOST");
+        return http::Url::parse(host ? host : "unix:///var/run/docker.sock").value();
+    }
 
     asio::io_context io_{1};
     SystemRandom random_;

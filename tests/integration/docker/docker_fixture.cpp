@@ -1,6 +1,7 @@
 #include "docker_fixture.hpp"
 
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,11 @@ domain::Command command(std::vector<std::string> argv) {
 
 domain::Command shell_command(std::string line) {
     return command({"sh", "-c", std::move(line)});
+}
+
+std::string DockerTest::usual_engine() {
+    const char* host = std::getenv("DOCKER_HOST");
+    return host ? host : "unix:///var/run/docker.sock";
 }
 
 DockerTest::DockerTest(const std::string& engine)

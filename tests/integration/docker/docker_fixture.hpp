@@ -23,7 +23,10 @@ inline constexpr const char* kBusybox = "sandbox-base-busybox:local";
 /// it, and TearDown looks whether anything stayed.
 class DockerTest : public ::testing::Test {
 protected:
-    explicit DockerTest(const std::string& engine = "unix:///var/run/docker.sock");
+    explicit DockerTest(const std::string& engine = usual_engine());
+
+    /// DOCKER_HOST, or where engines usually listen.
+    static std::string usual_engine();
     void SetUp() override;
     void TearDown() override;
 
