@@ -114,6 +114,16 @@ Sandbox::Sandbox(SandboxOptions options) {
     stream_ = ends[0];
 }
 
+long Sandbox::refused_forks() const {
+    for (const auto& cgroup : cgroups_) {
+        std::ifstream events(cgroup / "pids.events");
+        std::string word;
+        long count = 0;
+        if (events >> word >> count && word == "max") return count;
+    }
+    return 0;
+}
+
 void Sandbox::make_cgroup(const SandboxOptions& options) {
     const fs::path base = "/sys/fs/cgroup";
     const auto name = root_.filename();

@@ -39,6 +39,9 @@ public:
     [[nodiscard]] std::vector<std::string> processes() const;
     /// How many processes and zombies there are besides PID 1.
     [[nodiscard]] std::size_t process_count() const { return processes().size() - 1; }
+    /// How many forks the process limit has refused so far. It only grows, so that a bomb that is over already, before
+    /// anybody looks, has still been seen.
+    [[nodiscard]] long refused_forks() const;
     /// The command lines of all that are neither PID 1 nor a supervisor.
     [[nodiscard]] std::vector<std::string> commands() const;
     /// Of the guest.
