@@ -42,6 +42,8 @@ void Leftovers::handle(const Poller& poller) {
         const int fd = events[static_cast<std::size_t>(i)].data.fd;
         const auto count = read(fd, thrown_away.data(), thrown_away.size());
         if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) continue;
+        // A process that has just been forked may share the pipe for a moment, and closing alone would leave it listed.
+        epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
         close(fd);
         --count_;
     }

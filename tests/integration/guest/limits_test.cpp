@@ -27,7 +27,8 @@ TEST(Limits, a_thousand_execs_leave_nothing) {
 
     EXPECT_TRUE(host.wait([&] { return sandbox.process_count() == 0; }, 10s)) << sandbox.process_count();
     // What an exec left running is looked after for five seconds, with descriptors of its own.
-    EXPECT_TRUE(host.wait([&] { return sandbox.open_files() == files; }, 10s)) << sandbox.open_files();
+    EXPECT_TRUE(host.wait([&] { return sandbox.open_files() == files; }, 10s))
+        << sandbox.open_files() << ", not " << files;
     EXPECT_LE(sandbox.memory_kib(), memory + 128);
 }
 
