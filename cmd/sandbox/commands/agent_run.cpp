@@ -48,27 +48,14 @@ const domain::AgentProfile& profile_of(const std::string& name) {
 }
 
 domain::SandboxSpec spec_of(const RunOptions& options, const domain::AgentProfile& profile) {
-    domain::SandboxSpec spec;
     if (options.image.empty() && !profile.default_image)
         throw CLI::ValidationError(profile.display_name + " has no default image: give --image");
-    spec.image = options.image.empty() ? *profile.default_image : options.image;
-    spec.resources = {.cpu_millis = 2000, .memory_mib = 4096, .disk_mib = 30720, .pids = 512};
+    auto spec = domain::agent_spec(profile, options.image.empty() ? *profile.default_image : options.image,
+                                   value_or_refuse(read_environment(options.env, options.env_files)));
     spec.network = options.network.starts_with("open")         ? domain::Network::open_egress
                    : options.network.starts_with("restricted") ? domain::Network::restricted_egress
                                                                : domain::Network::deny;
-    spec.sensitivity = domain::Sensitivity::confidential;
-    spec.signals.untrusted_repository = true;
-    spec.signals.executes_generated_code = true;
-    spec.signals.needs_secrets = true;
     spec.ttl_seconds = options.ttl;
-    spec.labels = {{"sandbox.dev/agent", profile.name}};
-    spec.agent = profile.name;
-    spec.env = value_or_refuse(read_environment(options.env, options.env_files));
-    // The user's own win over these.
-    spec.env.emplace("HOME", "/workspace/.home");
-    spec.env.emplace("XDG_CACHE_HOME", "/workspace/.cache");
-    spec.env.emplace("XDG_CONFIG_HOME", "/workspace/.config");
-    spec.env.emplace("XDG_DATA_HOME", "/workspace/.local/share");
     return spec;
 }
 
@@ -83,14 +70,7 @@ AgentRun run_of(const RunOptions& options, const std::optional<Argv>& argv) {
     if (!argv || argv->empty()) return run;
     if (options.no_wait)
         throw CLI::ValidationError("--no-wait provisions the sandbox only: leave out the agent's arguments, or wait");
-    domain::Command command;
-    command.argv = {profile.executable};
-    command.argv.insert(command.argv.end(), profile.default_args.begin(), profile.default_args.end());
-    const auto arguments = value_or_refuse(checked_argv(*argv));
-    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.cwd = "/workspace";
-    command.timeout_seconds = options.command_timeout;
-    run.command = std::move(command);
+    run.command = domain::agent_command(profile, value_or_refuse(checked_argv(*argv)), options.command_timeout);
     return run;
 }
 

@@ -43,6 +43,36 @@ const AgentProfile* find_agent(std::string_view name) {
     return found == profiles.end() ? nullptr : &*found;
 }
 
+SandboxSpec agent_spec(const AgentProfile& profile, std::string image, std::map<std::string, std::string> env) {
+    SandboxSpec spec;
+    spec.image = std::move(image);
+    spec.resources = {.cpu_millis = 2000, .memory_mib = 4096, .disk_mib = 30720, .pids = 512};
+    spec.network = Network::restricted_egress;
+    spec.sensitivity = Sensitivity::confidential;
+    spec.signals.untrusted_repository = true;
+    spec.signals.executes_generated_code = true;
+    spec.signals.needs_secrets = true;
+    spec.labels = {{"sandbox.dev/agent", profile.name}};
+    spec.agent = profile.name;
+    spec.env = std::move(env);
+    spec.env.emplace("HOME", "/workspace/.home");
+    spec.env.emplace("XDG_CACHE_HOME", "/workspace/.cache");
+    spec.env.emplace("XDG_CONFIG_HOME", "/workspace/.config");
+    spec.env.emplace("XDG_DATA_HOME", "/workspace/.local/share");
+    return spec;
+}
+
+Command agent_command(const AgentProfile& profile, std::span<const std::string> arguments,
+                      std::int64_t timeout_seconds) {
+    Command command;
+    command.argv = {profile.executable};
+    command.argv.insert(command.argv.end(), profile.default_args.begin(), profile.default_args.end());
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    command.cwd = "/workspace";
+    command.timeout_seconds = timeout_seconds;
+    return command;
+}
+
 void to_json(nlohmann::json& json, const AgentProfile& value) {
     json = {{"name", value.name},
             {"display_name", value.display_name},
