@@ -178,6 +178,26 @@ TEST_P(StoreContract, the_event_log_is_read_in_parts) {
     EXPECT_TRUE(std::ranges::is_sorted(numbers));
 }
 
+// Whoever follows one tenant does not look at the others' events again and again.
+TEST_P(StoreContract, an_event_page_that_is_not_full_goes_on_from_the_logs_end) {
+    register_node();
+    place();
+    events();
+    const auto all = value(store().events({}, at_once()));
+    ASSERT_EQ(all.events.size(), 2U);
+    EventFilter filter;
+    filter.tenant = "nobody";
+
+    const auto none = value(store().events(filter, at_once()));
+    filter.after = all.next + 1000;
+    const auto beyond = value(store().events(filter, at_once()));
+
+    EXPECT_TRUE(none.events.empty());
+    EXPECT_EQ(none.next, all.events.back().sequence);
+    EXPECT_TRUE(beyond.events.empty());
+    EXPECT_EQ(beyond.next, all.next + 1000);
+}
+
 // What happens to nodes is told too: when one falls silent, once, and when it is drained.
 TEST_P(StoreContract, nodes_have_events) {
     const auto node = register_node();

@@ -9,8 +9,18 @@ using domain::OperationKind;
 using domain::OperationState;
 using domain::SandboxState;
 
+/// Whoever read the log of a former process goes on after its last number: a new log must not begin below it.
+static std::uint64_t first_sequence(Timestamp now) {
+    const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(milliseconds, 0));
+}
+
 State::State(Settings settings, Random& random, Timestamp now)
-    : settings_(std::move(settings)), random_(random), counting_from_(now), last_sweep_(now) {}
+    : settings_(std::move(settings)),
+      random_(random),
+      counting_from_(now),
+      last_sweep_(now),
+      last_sequence_(first_sequence(now)) {}
 
 Result<SandboxRecord*> State::find(domain::SandboxId id) {
     const auto found = sandboxes_.find(id);

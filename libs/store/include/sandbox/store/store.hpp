@@ -92,7 +92,7 @@ struct Page {
     std::optional<Cursor> next;  // set when there is more
 };
 
-/// An event with its number in the log: numbers only grow, and are given when it is published.
+/// An event with its number in the log: numbers only grow, over restarts too, and are given when it is published.
 struct LoggedEvent {
     std::uint64_t sequence = 0;
     domain::Event event;
@@ -106,7 +106,9 @@ struct EventFilter {
 };
 struct EventPage {
     std::vector<LoggedEvent> events;
-    std::uint64_t next = 0;  // the `after` that goes on from here
+    /// The `after` that goes on from here. A page of fewer than `limit` has looked at the whole log: then it is at
+    /// least the newest number that there was, whoever's event that is.
+    std::uint64_t next = 0;
 };
 
 /// What one sweep did.
