@@ -12,6 +12,7 @@
 
 #include <sandbox/domain/agents.hpp>
 
+#include "mcp_clients.hpp"
 #include "text.hpp"
 
 namespace sandbox::cli {
@@ -44,6 +45,12 @@ Candidates names_of(const domain::Names<E, N>& names) {
 
 Candidates option_values(std::string_view command, std::string_view option) {
     if (option == "--color") return plain({"auto", "always", "never"});
+    if (option == "--client") {
+        Candidates clients;
+        for (const auto& client : mcp_clients())
+            clients.push_back({.word = std::string(client.name), .description = ""});
+        return clients;
+    }
     if (option == "--network") return plain({"deny", "restricted", "open"});
     if (option == "--isolation") return names_of(domain::kIsolationPreferenceNames);
     if (option == "--sensitivity") return names_of(domain::kSensitivityNames);

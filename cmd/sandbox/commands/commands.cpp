@@ -16,6 +16,7 @@ void add_commands(CommandLine& line) {
     add_node(line);
     add_agent(line);
     add_tunnels(line);
+    add_mcp_config(line);
     add_config(line);
     add_completion(line);
 }

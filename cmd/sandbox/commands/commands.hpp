@@ -20,6 +20,7 @@ void add_operations(CommandLine& line);
 void add_node(CommandLine& line);
 void add_agent(CommandLine& line);
 void add_tunnels(CommandLine& line);
+void add_mcp_config(CommandLine& line);
 void add_config(CommandLine& line);
 void add_completion(CommandLine& line);
 
