@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 // Above this, no more is read from a host that does not read.
 constexpr std::size_t kMuchUnsent = std::size_t{1024} * 1024;
+// A spare supervisor is no reason for a command to run out of processes.
+constexpr std::size_t kRoomForSpare = 16;
 
 Fd take_signals() {
     sigset_t all;
@@ -53,6 +55,7 @@ void Guest::run() {
         leftovers_.handle(poller_);
         lingering_.handle(poller_, limits_);
         write_host();
+        if (wants_spare_) prepare_spare();
     }
 }
 
@@ -177,6 +180,16 @@ void Guest::open_session(const HostHello& hello) {
     for (const auto& [id, frame] : unacknowledged_) out_.bytes().append(frame);
     if (command_status_.state != CommandStatus::State::none) report_command();
     append_frame(out_.bytes(), FrameType::ready, 0);
+    wants_spare_ = true;
+}
+
+void Guest::prepare_spare() {
+    wants_spare_ = false;
+    if (spare_ || !limits_.has_room_for(kRoomForSpare)) return;
+    oom_shield_.raise();
+    auto spare = start_spare_supervisor(inheritance_);
+    oom_shield_.lower();
+    if (spare) spare_ = std::move(*spare);
 }
 
 // Forks; the exec then says by itself whether its program could be run.
@@ -188,6 +201,8 @@ std::unique_ptr<Exec> Guest::launch(std::uint64_t id, const std::expected<Start,
         return nullptr;
     }
     const auto counts = limits_.counts();
+    if (spare_ && give_start(*spare_, *start))
+        return std::make_unique<Exec>(id, *std::exchange(spare_, std::nullopt), *start, counts);
     oom_shield_.raise();
     auto supervised = start_supervisor(*start, inheritance_);
     oom_shield_.lower();
@@ -270,10 +285,12 @@ void Guest::reap() {
         if (WIFSTOPPED(status)) {
             // A supervisor that somebody in the sandbox has stopped would answer to nobody.
             const auto supervises = [&](const auto& entry) { return entry.second->supervisor() == pid; };
-            if (std::ranges::any_of(execs_, supervises) || (command_ && command_->supervisor() == pid))
+            if (std::ranges::any_of(execs_, supervises) || (command_ && command_->supervisor() == pid) ||
+                (spare_ && spare_->supervisor == pid))
                 kill(pid, SIGCONT);
             continue;
         }
+        if (spare_ && spare_->supervisor == pid) spare_.reset();
         for (auto& [id, exec] : execs_) exec->reaped(pid, status, out_);
         if (command_) command_->reaped(pid, status, out_);
     }
@@ -291,6 +308,7 @@ void Guest::turn_execs() {
             answer(exec.id(), *how);
             exec.let_go(lingering_, leftovers_);
             next = execs_.erase(next);
+            wants_spare_ = true;
         } else {
             ++next;
         }

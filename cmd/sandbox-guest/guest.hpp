@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/signalfd.h>
 
@@ -48,6 +49,7 @@ private:
     [[nodiscard]] std::unique_ptr<Exec> launch(std::uint64_t id, const std::expected<Start, StartError>& start,
                                                Failed& failed);
     void report_command();
+    void prepare_spare();
 
     void read_signals();
     void reap();
@@ -75,6 +77,10 @@ private:
     std::map<std::uint64_t, Connection> connections_;
     Leftovers leftovers_;
     Lingering lingering_;
+
+    // Made when there is time for it, used by the next start.
+    std::optional<Supervised> spare_;
+    bool wants_spare_ = false;
 
     std::unique_ptr<Exec> command_;
     CommandStatus command_status_;

@@ -42,7 +42,8 @@ std::optional<std::uint64_t> read_number(const Fd& fd, std::string_view name) {
 Limits::Limits()
     : memory_events_(open_first("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")),
       pids_events_(open_first("/sys/fs/cgroup/pids.events", "/sys/fs/cgroup/pids/pids.events")),
-      pids_max_(open_first("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")) {}
+      pids_max_(open_first("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")),
+      pids_current_(open_first("/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current")) {}
 
 Limits::Counts Limits::counts() const {
     return {.oom_kills = read_number(memory_events_, "oom_kill"),
@@ -52,6 +53,11 @@ Limits::Counts Limits::counts() const {
 bool Limits::filled_by(std::size_t processes) const {
     const auto limit = read_number(pids_max_, "");  // "max" is none
     return limit && processes * 2 >= *limit;
+}
+
+bool Limits::has_room_for(std::size_t processes) const {
+    const auto limit = read_number(pids_max_, "");
+    return !limit || read_number(pids_current_, "").value_or(0) + processes <= *limit;
 }
 
 }  // namespace sandbox::guest

@@ -23,11 +23,14 @@ public:
 
     /// Whether that many processes are half of the limit or more: one tree that large keeps others from starting.
     [[nodiscard]] bool filled_by(std::size_t processes) const;
+    /// Whether that many processes more would be let in now.
+    [[nodiscard]] bool has_room_for(std::size_t processes) const;
 
 private:
     Fd memory_events_;
     Fd pids_events_;
     Fd pids_max_;
+    Fd pids_current_;
 };
 
 }  // namespace sandbox::guest

@@ -140,20 +140,20 @@ void make_home_directories(const Environment& env) {
     }
 }
 
-Failed run_program(const Start& start, const Environment& sandbox_env) {
-    const auto env = merge(sandbox_env, start.env);
-    make_home_directories(env);
-    if (auto failed = enter_directory(start.cwd)) return *failed;
+Program::Program(const Start& start, const Environment& sandbox_env)
+    : start_(start), env_(merge(sandbox_env, start.env)), argv_(pointers_to(start.argv)), envp_(pointers_to(env_)) {}
 
-    const auto& program = start.argv.front();
-    const auto argv = pointers_to(start.argv);
-    const auto envp = pointers_to(env);
+Failed Program::run() const {
+    make_home_directories(env_);
+    if (auto failed = enter_directory(start_.cwd)) return *failed;
+
+    const auto& program = start_.argv.front();
     const bool by_path = program.contains('/');
-    auto path = value_of(env, "PATH");
+    auto path = value_of(env_, "PATH");
     if (path.empty()) path = kDefaultPath;
     const auto last = program.empty() ? Attempt{}
-                      : by_path       ? attempt(program, argv.data(), envp.data())
-                                      : search(program, path, argv.data(), envp.data());
+                      : by_path       ? attempt(program, argv_.data(), envp_.data())
+                                      : search(program, path, argv_.data(), envp_.data());
     if (!last.found)
         return {.kind = Failure::not_found,
                 .error = last.error,

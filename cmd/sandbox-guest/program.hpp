@@ -21,8 +21,21 @@ using Environment = std::vector<std::string>;
 /// left to whoever needs it.
 void make_home_directories(const Environment& env);
 
-/// Turns this process into the program: its directory, its environment, its PATH for the search. Returns only when
-/// that failed, and why.
-[[nodiscard]] Failed run_program(const Start& start, const Environment& sandbox_env);
+/// A program about to be run, with all that takes memory done, so that run() can be called in a process that borrows
+/// its parent's. Neither `start` nor the texts in it may change or go before it.
+class Program {
+public:
+    Program(const Start& start, const Environment& sandbox_env);
+
+    /// Turns this process into the program: its directory, its environment, its PATH for the search. Returns only when
+    /// that failed, and why.
+    [[nodiscard]] Failed run() const;
+
+private:
+    const Start& start_;
+    Environment env_;
+    std::vector<char*> argv_;
+    std::vector<char*> envp_;
+};
 
 }  // namespace sandbox::guest

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -32,6 +33,9 @@ struct Packet {
     std::array<char, kMaxWhat> what{};
 };
 constexpr std::size_t kPacketHead = offsetof(Packet, what);
+
+// A start that a spare supervisor can be given: one packet of what the socket takes on every system.
+constexpr std::size_t kMaxGivenStart = std::size_t{32} * 1024;
 
 struct Packed {
     Packet packet;
@@ -108,25 +112,39 @@ void send_report(int control, const Report& report) {
     ::send(control, &packed.packet, packed.size, MSG_NOSIGNAL);
 }
 
-// In the forked main process. Does not return.
-[[noreturn]] void become_program(const Start& start, const Inheritance& inheritance, const std::array<int, 3>& stdio,
-                                 int control, int status_pipe) {
+/// What the main process needs before it becomes its program. The strings behind it are its supervisor's.
+struct MainProcess {
+    const Program& program;
+    const Inheritance& inheritance;
+    std::array<int, 3> stdio;
+    int control;
+    int status_pipe;
+};
+
+// In the main process, which borrows its supervisor's memory until then. Does not return.
+int become_program(void* given) {
+    const auto& main = *static_cast<const MainProcess*>(given);
     setsid();
-    send_report(control, {.kind = Report::Kind::forked, .number = getpid(), .failed = {}});
+    send_report(main.control, {.kind = Report::Kind::forked, .number = getpid(), .failed = {}});
     // The pipes' numbers may be among those that are being set, so they are moved out of the way first.
     std::array<int, 3> moved{};
-    for (unsigned i = 0; i < 3; ++i) moved[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
-    status_pipe = fcntl(status_pipe, F_DUPFD_CLOEXEC, 10);
+    for (unsigned i = 0; i < 3; ++i) moved[i] = fcntl(main.stdio[i], F_DUPFD_CLOEXEC, 10);
+    const int status_pipe = fcntl(main.status_pipe, F_DUPFD_CLOEXEC, 10);
     for (int i = 0; i < 3; ++i) dup2(moved[static_cast<unsigned>(i)], i);
-    for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    setrlimit(RLIMIT_NOFILE, &inheritance.open_files);
+    setrlimit(RLIMIT_NOFILE, &main.inheritance.open_files);
     umask(022);
-    const auto packed = pack({.kind = Report::Kind::failed, .failed = run_program(start, inheritance.env)});
+    const auto packed = pack({.kind = Report::Kind::failed, .failed = main.program.run()});
     (void)!write(status_pipe, &packed.packet, packed.size);
     _exit(127);
+}
+
+// Starts it without copying this process, whose memory it uses while this process stands still.
+pid_t start_main(MainProcess main) {
+    alignas(16) static std::array<char, std::size_t{128} * 1024> stack;
+    return clone(become_program, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &main);
 }
 
 /// The supervisor itself, from fork to _exit.
@@ -138,50 +156,70 @@ public:
           output_(std::move(output)),
           error_(std::move(error)) {}
 
-    [[noreturn]] void run(Start start, const Inheritance& inheritance) {
+    /// Without a start it is a spare one, and waits for it.
+    [[noreturn]] void run(const Start* start, const Inheritance& inheritance) {
         close_all_but({control_.get(), input_.get(), output_.get(), error_.get()});
         setsid();
         prctl(PR_SET_CHILD_SUBREAPER, 1);
+        for (int number = 1; number < NSIG; ++number)
+            std::signal(number, SIG_DFL);  // for the program; ours are blocked
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
         signals_ = Fd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-        fork_main(start, inheritance);
-        start = {};  // four megabytes at worst, for as long as the command runs
+        if (start != nullptr)
+            fork_main(*start, inheritance);
+        else
+            fork_main(wait_for_start(), inheritance);
         for (;;) turn();
     }
 
 private:
+    Start wait_for_start() {
+        std::array<char, 16> name{};
+        prctl(PR_GET_NAME, name.data());
+        prctl(PR_SET_NAME, kSpareName);
+        std::string bytes(kMaxGivenStart, '\0');
+        const auto count = recv(control_.get(), bytes.data(), bytes.size(), 0);
+        bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        auto start = decode_start(bytes);
+        if (!start) _exit(0);  // PID 1 has closed it
+        prctl(PR_SET_NAME, name.data());
+        return std::move(*start);
+    }
+
     void fork_main(const Start& start, const Inheritance& inheritance) {
         Pipe status;
         if (!open_pipe(status)) fail(failure("pipe", errno));
-        main_ = fork();
+        {
+            const Program program(start, inheritance.env);
+            main_ = start_main({.program = program,
+                                .inheritance = inheritance,
+                                .stdio = {input_.get(), output_.get(), error_.get()},
+                                .control = control_.get(),
+                                .status_pipe = status.write.get()});
+        }
         if (main_ < 0) fail(failure("fork", errno));
-        if (main_ == 0)
-            become_program(start, inheritance, {input_.get(), output_.get(), error_.get()}, control_.get(),
-                           status.write.get());
         // Now only the command holds them, so that their ends are seen.
         input_.reset();
         output_.reset();
         error_.reset();
-        status_pipe_ = std::move(status.read);
+        status.write.reset();
+        read_status(status.read);
     }
 
     void turn() {
-        std::array<pollfd, 3> fds{{{.fd = control_.get(), .events = POLLIN, .revents = 0},
-                                   {.fd = signals_.get(), .events = POLLIN, .revents = 0},
-                                   {.fd = status_pipe_.get(), .events = POLLIN, .revents = 0}}};
+        std::array<pollfd, 2> fds{{{.fd = control_.get(), .events = POLLIN, .revents = 0},
+                                   {.fd = signals_.get(), .events = POLLIN, .revents = 0}}};
         if (poll(fds.data(), fds.size(), -1) < 0) return;
-        if (fds[2].revents != 0) read_status();
         if (fds[1].revents != 0) reap();
         if (fds[0].revents != 0) obey();
     }
 
     // The main process has become its program (the pipe was closed by that), or says why not.
-    void read_status() {
+    void read_status(const Fd& status_pipe) {
         Packed packed;
-        const auto count = read(status_pipe_.get(), &packed.packet, sizeof packed.packet);
-        status_pipe_.reset();
+        const auto count = read(status_pipe.get(), &packed.packet, sizeof packed.packet);
         if (count >= static_cast<ssize_t>(kPacketHead)) {
             packed.size = static_cast<std::size_t>(count);
             fail(unpack(packed).failed);
@@ -200,7 +238,6 @@ private:
 
     void reaped(pid_t pid, int status) {
         if (pid != main_) return;
-        if (status_pipe_) read_status();
         main_ = 0;
         send({.kind = Report::Kind::ended, .number = status, .failed = {}});
     }
@@ -209,10 +246,7 @@ private:
         char command = 0;
         if (recv(control_.get(), &command, 1, 0) != 1 || command != static_cast<char>(Command::kill)) _exit(0);
         // Whatever can't be killed within this time must not hold up the answer.
-        const auto on_reaped = [this](pid_t pid, int status) {
-            if (pid == main_) status_pipe_.reset();
-            reaped(pid, status);
-        };
+        const auto on_reaped = [this](pid_t pid, int status) { reaped(pid, status); };
         const bool cleared = kill_all_below_me(SteadyClock::now() + 800ms, on_reaped);
         if (main_ != 0) on_reaped(main_, SIGKILL);
         send({.kind = Report::Kind::cleared, .number = 0, .failed = {}});
@@ -234,13 +268,14 @@ private:
     Fd output_;
     Fd error_;
     Fd signals_;
-    Fd status_pipe_;
     pid_t main_ = 0;
 };
 
 }  // namespace
 
-std::expected<Supervised, Failed> start_supervisor(Start start, const Inheritance& inheritance) {
+namespace {
+
+std::expected<Supervised, Failed> fork_supervisor(const Start* start, const Inheritance& inheritance) {
     std::array<int, 2> control{};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control.data()) != 0)
         return std::unexpected(failure("socketpair", errno));
@@ -250,20 +285,38 @@ std::expected<Supervised, Failed> start_supervisor(Start start, const Inheritanc
     Pipe output;
     Pipe error;
     if (!open_pipe(input) || !open_pipe(output) || !open_pipe(error)) return std::unexpected(failure("pipe", errno));
-    if (!start.input) input.write.reset();
 
     const pid_t pid = fork();
     if (pid < 0) return std::unexpected(failure("fork", errno));
     if (pid == 0)
         Supervisor(std::move(theirs), std::move(input.read), std::move(output.write), std::move(error.write))
-            .run(std::move(start), inheritance);
-    for (const auto* fd : {&ours, &output.read, &error.read}) dont_block(*fd);
-    if (input.write) dont_block(input.write);
+            .run(start, inheritance);
+    for (const auto* fd : {&ours, &input.write, &output.read, &error.read}) dont_block(*fd);
     return Supervised{.supervisor = pid,
                       .control = std::move(ours),
                       .input = std::move(input.write),
                       .output = std::move(output.read),
                       .error = std::move(error.read)};
+}
+
+}  // namespace
+
+std::expected<Supervised, Failed> start_supervisor(const Start& start, const Inheritance& inheritance) {
+    auto supervised = fork_supervisor(&start, inheritance);
+    if (supervised && !start.input) supervised->input.reset();
+    return supervised;
+}
+
+std::expected<Supervised, Failed> start_spare_supervisor(const Inheritance& inheritance) {
+    return fork_supervisor(nullptr, inheritance);
+}
+
+bool give_start(Supervised& spare, const Start& start) {
+    const auto bytes = encode_start(start);
+    if (bytes.size() > kMaxGivenStart) return false;
+    if (send(spare.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return false;
+    if (!start.input) spare.input.reset();
+    return true;
 }
 
 void send_command(const Fd& control, Command command) {

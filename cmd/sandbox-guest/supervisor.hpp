@@ -32,7 +32,15 @@ struct Supervised {
 /// Forks the supervisor of one exec, a process that starts the main process in a session of its own, adopts every
 /// orphan below it, and reports. It ends when it is told to or when `control` is closed; what still runs then is PID
 /// 1's. The supervisor inherits PID 1's memory, so it is not dumpable either.
-[[nodiscard]] std::expected<Supervised, Failed> start_supervisor(Start start, const Inheritance& inheritance);
+[[nodiscard]] std::expected<Supervised, Failed> start_supervisor(const Start& start, const Inheritance& inheritance);
+
+/// One that waits to be told what to start, so that the next exec needs no fork of PID 1. Processes of the sandbox see
+/// it under the name kSpareName, and may kill it.
+[[nodiscard]] std::expected<Supervised, Failed> start_spare_supervisor(const Inheritance& inheritance);
+inline constexpr const char* kSpareName = "sandbox-spare";
+/// Makes it the supervisor of this start. False when it can't be, since it is gone or the start is too long for it; the
+/// start has not begun then.
+[[nodiscard]] bool give_start(Supervised& spare, const Start& start);
 
 enum class Command : char {
     kill = 'k',     // everything, then report `cleared` and end

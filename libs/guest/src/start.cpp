@@ -43,9 +43,9 @@ bool names_a_variable(const std::string& entry) {
 
 }  // namespace
 
-bool append_start(std::string& out, std::uint64_t id, const Start& start) {
-    if (wire_size(start) > kMaxStart) return false;
+std::string encode_start(const Start& start) {
     std::string bytes;
+    bytes.reserve(wire_size(start));
     put(bytes, start.time_limit_ms);
     put(bytes, start.output_credit);
     put(bytes, start.error_credit);
@@ -53,7 +53,12 @@ bool append_start(std::string& out, std::uint64_t id, const Start& start) {
     put_text(bytes, start.cwd);
     put_list(bytes, start.argv);
     put_list(bytes, start.env);
+    return bytes;
+}
 
+bool append_start(std::string& out, std::uint64_t id, const Start& start) {
+    if (wire_size(start) > kMaxStart) return false;
+    const auto bytes = encode_start(start);
     std::string_view rest = bytes;
     for (; rest.size() > kMaxPayload; rest.remove_prefix(kMaxPayload))
         append_frame(out, FrameType::start_part, id, rest.substr(0, kMaxPayload));

@@ -160,6 +160,7 @@ TEST_F(Connections, a_reset_is_told_and_a_close_from_the_host_reaches_the_servic
 // One more than it holds is refused; and none stays when the host goes.
 TEST_F(Connections, are_bounded_and_end_with_the_session) {
     const Service service;
+    ASSERT_TRUE(host.settle());
     const auto files = sandbox.open_files();
     std::vector<std::uint64_t> ids;
     for (std::size_t i = 0; i <= kMaxConnections; ++i) ids.push_back(host.dial(service.port));

@@ -59,6 +59,13 @@ void Host::grant(std::uint64_t id, Stream stream, std::uint32_t bytes) {
     flush();
 }
 
+bool Host::settle() {
+    if (!wait([this] { return sandbox_->has_spare(); })) return false;
+    command.reset();
+    send(FrameType::query_command, 0);
+    return wait([this] { return command.has_value(); });
+}
+
 bool Host::wait(const std::function<bool()>& holds, std::chrono::milliseconds limit) {
     const auto until = Clock::now() + limit;
     while (!holds()) {

@@ -59,6 +59,8 @@ public:
 
     /// Whether `holds` came to be within the time; reads and answers meanwhile.
     bool wait(const std::function<bool()>& holds, std::chrono::milliseconds limit = std::chrono::seconds(20));
+    /// Until the guest has made its spare supervisor and waits.
+    [[nodiscard]] bool settle();
 
     /// With `options.input` and no input here, its input stays open.
     std::uint64_t start(std::vector<std::string> argv, Start options = {}, std::optional<std::string> input = {});

@@ -143,5 +143,27 @@ TEST_F(Kill, a_stopped_supervisor_goes_on) {
     EXPECT_LT(run.took, 1300ms);
 }
 
+// Processes of the sandbox can do to the supervisor that waits for the next exec what they can do to their own.
+TEST_F(Kill, the_next_supervisor_may_be_stopped_or_killed) {
+    for (const int signal : {SIGSTOP, SIGKILL, SIGTERM}) {
+        host.shell("true");
+        ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+        const auto spare = sandbox.spare();
+        kill(spare, signal);
+        if (signal == SIGKILL) EXPECT_TRUE(host.wait([&] { return kill(spare, 0) != 0; }));
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(host.shell("echo hi").output, "hi\n") << signal;
+    }
+}
+
+// Too much for the supervisor that waits is given to one of its own.
+TEST_F(Kill, a_start_of_any_size_finds_its_supervisor) {
+    for (const std::size_t size : {100U, 32'000U, 33'000U, 131'000U}) {
+        host.shell("true");
+        ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+        const auto run = host.run({"sh", "-c", "echo ${#1}", "sh", std::string(size, 'x')});
+        EXPECT_EQ(run.output, std::to_string(size) + "\n");
+    }
+}
+
 }  // namespace
 }  // namespace sandbox::guest::test

@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 TEST(Limits, a_thousand_execs_leave_nothing) {
     Sandbox sandbox;
     Host host(sandbox);
-    const auto files = sandbox.open_files();
     for (int i = 0; i < 50; ++i) host.shell("exit 0");
+    ASSERT_TRUE(host.settle());
+    const auto files = sandbox.open_files();
     const auto memory = sandbox.memory_kib();
 
     std::vector<std::uint64_t> batch;

@@ -44,6 +44,9 @@ void write_file(const fs::path& path, const std::string& text) {
     if (!file) throw std::runtime_error("can't write " + path.string());
 }
 
+// The supervisor that waits for the next exec.
+constexpr auto kSpareName = "sandbox-spare\n";
+
 // Empty when it is gone, as files of processes are at any time.
 std::string read_file(const fs::path& path) {
     std::string text;
@@ -203,11 +206,19 @@ int Sandbox::wait() {
 std::vector<std::string> Sandbox::processes() const {
     std::vector<std::string> lines;
     for (const auto pid : children_and_below(pid_)) {
-        auto line = read_file(fs::path("/proc") / std::to_string(pid) / "cmdline");
+        const auto process = fs::path("/proc") / std::to_string(pid);
+        if (read_file(process / "comm") == kSpareName) continue;
+        auto line = read_file(process / "cmdline");
         std::ranges::replace(line, '\0', ' ');
         lines.push_back(line.empty() ? "(zombie)" : line);
     }
     return lines;
+}
+
+int Sandbox::spare() const {
+    for (const auto pid : children_and_below(pid_))
+        if (read_file(fs::path("/proc") / std::to_string(pid) / "comm") == kSpareName) return pid;
+    return 0;
 }
 
 std::vector<std::string> Sandbox::commands() const {

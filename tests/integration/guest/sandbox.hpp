@@ -35,8 +35,13 @@ public:
     /// Our end of its streams.
     [[nodiscard]] int stream() const { return stream_; }
 
-    /// All processes in it, the guest with them, by their command lines.
+    /// All processes in it, the guest with them, by their command lines; without the spare supervisor, which comes and
+    /// goes by itself.
     [[nodiscard]] std::vector<std::string> processes() const;
+    /// Whether a supervisor waits for the next exec.
+    [[nodiscard]] bool has_spare() const { return spare() != 0; }
+    /// Its pid as this host sees it, or 0.
+    [[nodiscard]] int spare() const;
     /// How many processes and zombies there are besides PID 1.
     [[nodiscard]] std::size_t process_count() const { return processes().size() - 1; }
     /// How many forks the process limit has refused so far. It only grows, so that a bomb that is over already, before

@@ -49,6 +49,8 @@ private:
     bool too_long_ = false;
 };
 
+/// A start's bytes as its frames carry them together, however long.
+[[nodiscard]] std::string encode_start(const Start& start);
 [[nodiscard]] std::optional<Start> decode_start(std::string_view bytes);
 
 }  // namespace sandbox::guest
