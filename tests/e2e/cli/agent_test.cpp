@@ -1,10 +1,11 @@
+#include <fstream>
+
 #include "cli_fixture.hpp"
 
 namespace sandbox::test {
 namespace {
 
-/// No agent's image is here; a busybox one has programs whose names an agent could have. `true` is no agent, so these
-/// run a profile with that image and look at what became of it.
+/// Profiles with an image that has no agent in it. The real agents are run by tests/e2e/agents/images.sh.
 class Agent : public CliTest {};
 
 TEST_F(Agent, gets_the_sandbox_that_its_profile_describes) {
@@ -56,12 +57,35 @@ TEST_F(Agent, returns_at_once_when_it_is_not_to_wait) {
     EXPECT_EQ(document["operation"]["kind"], "create");
 }
 
-// The image must be built where the worker is, and the error says how.
+// Credentials come from a file that only the user can read, and --env wins over it.
+TEST_F(Agent, is_given_the_variables_of_a_file) {
+    const auto path = home_.path() + "/provider.env";
+    std::ofstream(path) << "# for claude\nANTHROPIC_API_KEY=k=1\nMODEL=small\n";
+    const auto document = json({"agent", "run", "claude", "--image", kImage, "--network", "deny", "--env-file", path,
+                                "--env", "MODEL=large", "--no-wait"});
+    owns(document["sandbox"]["id"]);
+
+    EXPECT_EQ(document["sandbox"]["spec"]["env"]["ANTHROPIC_API_KEY"], "k=1");
+    EXPECT_EQ(document["sandbox"]["spec"]["env"]["MODEL"], "large");
+}
+
+TEST_F(Agent, that_there_is_not_or_has_no_image_is_an_error_of_usage) {
+    const auto unknown = run({"agent", "run", "nobody"});
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("codex, claude, opencode, pi, aider, goose, commandcode"));
+
+    const auto without = run({"agent", "run", "commandcode"});
+    EXPECT_EQ(without.status, 2);
+    EXPECT_THAT(without.err, HasSubstr("--image"));
+}
+
+// The image must be built where the worker is, and the error says how. Of an agent that nobody has built, since the
+// others' images may be here.
 TEST_F(Agent, names_the_command_that_builds_its_image) {
-    const auto ended = run({"agent", "run", "claude", "--network", "deny"});
+    const auto ended = run({"agent", "run", "claude", "--network", "deny", "--image", "sandbox-agent-nobody:local"});
 
     EXPECT_EQ(ended.status, 1);
-    EXPECT_THAT(ended.err, HasSubstr("build-agent-image.sh claude"));
+    EXPECT_THAT(ended.err, HasSubstr("./scripts/build-agent-image.sh nobody"));
 }
 
 }  // namespace
