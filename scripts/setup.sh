@@ -32,7 +32,7 @@ build=(
 )
 test=(
   clang-tidy-19 clang-format-19 libclang-rt-19-dev docker.io iptables busybox-static debootstrap e2fsprogs
-  nftables iproute2 curl jq openssl procps ca-certificates faketime
+  nftables iproute2 curl jq openssl procps ca-certificates faketime python3
 )
 wanted=("${build[@]}")
 $build_only || wanted+=("${test[@]}")

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -19,6 +21,7 @@
 #include <sandbox/events/event_bus.hpp>
 #include <sandbox/http/server.hpp>
 #include <sandbox/runtime/docker.hpp>
+#include <sandbox/runtime/external.hpp>
 #include <sandbox/store/memory_store.hpp>
 
 #include "controller/controller.hpp"
@@ -94,6 +97,19 @@ Result<void> lock_state_directory(const std::string& directory) {
         return fail(Code::invalid_argument, "node.state_dir: " + directory +
                                                 " is another running sandboxd's; give this one a directory of its own");
     return {};
+}
+
+/// A program of ours that the worker needs: where it was told, else beside this one, else where it is installed.
+Result<std::string> find_program(const std::string& name, const std::optional<std::string>& told) {
+    std::error_code error;
+    const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    std::vector<std::filesystem::path> places{here / name, here.parent_path() / "libexec/sandbox" / name};
+    if (told) places = {*told};
+    for (const auto& place : places)
+        if (::access(place.c_str(), R_OK | X_OK) == 0 && !std::filesystem::is_directory(place, error))
+            return place.string();
+    return fail(Code::invalid_argument, "there is no " + name + " program at " + places.front().string() +
+                                            "; install it beside sandboxd" + (told ? " or name it" : ""));
 }
 
 /// The parts of one daemon. Everything lives on one io thread, in the order of the members, and goes in the reverse.
@@ -188,24 +204,45 @@ private:
                                                  .ca_file = config_.node.ca_file});
         auto settings = WorkerSettings::from(config_);
         if (!settings) return fail(std::move(settings.error()));
-        auto engine = http::Url::parse(config_.node.docker_host);
-        if (!engine) return fail(std::move(engine.error()).in("node.docker_host"));
-        runtime_ = runtime::create_docker_runtime(
-            io_.get_executor(),
-            runtime::DockerSettings{
-                .engine = *engine,
-                .oci_runtime = config_.node.docker_runtime,
-                .tiers = config_.node.isolation_tiers.value_or(std::vector{domain::Tier::container}),
-                .restricted_network = config_.node.docker_restricted_network,
-                .guest_path = settings->guest_path,
-                .state_dir = config_.node.state_dir,
-                .node_id = settings->node_id,
-                .image_pull_timeout = std::chrono::seconds(config_.node.image_pull_timeout_seconds),
-                .restricted_allow = config_.node.restricted_allow});
+        auto runtime = config_.node.runtime == config::RuntimeKind::docker ? make_docker_runtime(settings->node_id)
+                                                                           : make_external_runtime();
+        if (!runtime) return fail(std::move(runtime.error()));
+        runtime_ = std::move(*runtime);
         worker_ =
             std::make_unique<Worker>(io_.get_executor(), std::move(*settings), *runtime_, *client_, clock_, random_);
         worker_->start();
         return {};
+    }
+
+    Result<std::unique_ptr<runtime::Runtime>> make_docker_runtime(domain::NodeId node_id) {
+        const auto& node = config_.node;
+        auto engine = http::Url::parse(node.docker_host);
+        if (!engine) return fail(std::move(engine.error()).in("node.docker_host"));
+        auto guest = find_program("sandbox-guest", node.guest_path);
+        if (!guest) return fail(std::move(guest.error()).in("node.guest_path"));
+        return runtime::create_docker_runtime(
+            io_.get_executor(),
+            runtime::DockerSettings{.engine = *engine,
+                                    .oci_runtime = node.docker_runtime,
+                                    .tiers = node.isolation_tiers.value_or(std::vector{domain::Tier::container}),
+                                    .restricted_network = node.docker_restricted_network,
+                                    .guest_path = std::move(*guest),
+                                    .state_dir = node.state_dir,
+                                    .node_id = node_id,
+                                    .image_pull_timeout = std::chrono::seconds(node.image_pull_timeout_seconds),
+                                    .restricted_allow = node.restricted_allow});
+    }
+
+    Result<std::unique_ptr<runtime::Runtime>> make_external_runtime() {
+        const auto& node = config_.node;
+        auto launcher = find_program("sandbox-driver-run", std::nullopt);
+        if (!launcher) return fail(std::move(launcher.error()).in("node.runtime"));
+        return runtime::create_external_runtime(io_.get_executor(),
+                                                runtime::ExternalSettings{.driver = node.external_driver.value_or(""),
+                                                                          .launcher = std::move(*launcher),
+                                                                          .state_dir = node.state_dir,
+                                                                          .node_name = node.name,
+                                                                          .tiers = node.isolation_tiers});
     }
 
     Task<void> run_until_signalled() {

@@ -63,13 +63,14 @@ domain::Capacity Heartbeat::capacity() const {
 Task<void> Heartbeat::look(domain::Heartbeat& report) {
     // Never longer than an interval: leases are renewed whatever the engine does.
     const auto deadline = in(std::min(kEngineWithin, interval_));
-    auto held = co_await contained(runtime_.list(deadline));
-    note_engine(held.has_value(), held ? std::string() : held.error().message());
-    if (held) {
+    if (has_inventory_) {
+        auto held = co_await contained(runtime_.list(deadline));
+        note_engine(held.has_value(), held ? std::string() : held.error().message());
+        if (!held) co_return;
         queue_.take_inventory(*held);
         report.inventory = std::move(*held);
-        if (auto status = co_await contained(runtime_.status(deadline))) status_ = std::move(*status);
     }
+    if (auto status = co_await contained(runtime_.status(deadline))) status_ = std::move(*status);
 }
 
 Task<void> Heartbeat::beat(Request what) {
@@ -112,7 +113,7 @@ void Heartbeat::note_controller(bool reached, const std::string& why) {
 
 void Heartbeat::note_engine(bool answers, const std::string& why) {
     if (std::exchange(engine_answers_, answers) == answers) return;
-    engine_back_ = answers;
+    engine_back_ = engine_back_ || answers;
     if (answers)
         log::info("the runtime answers again");
     else

@@ -30,8 +30,16 @@ public:
 
     /// Awaited when the controller does not know the node: a new database, or an older controller that has restarted.
     std::function<Task<void>()> on_unknown_node;
-    /// Awaited when the engine answers again after it had not.
+    /// Awaited when the engine answers again after it had not, or may have another way about it.
     std::function<Task<void>()> on_engine_back;
+
+    /// Whether the runtime can tell what it holds; without, the heartbeats carry no inventory.
+    void set_inventory(bool there) { has_inventory_ = there; }
+    /// One more, at once, and on_engine_back after it.
+    void look_again_soon() {
+        engine_back_ = true;
+        beat_soon(true);
+    }
 
     void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
 
@@ -71,6 +79,7 @@ private:
     bool controller_reached_ = true;
     bool engine_answers_ = true;
     bool engine_back_ = false;
+    bool has_inventory_ = true;
     async::Signal requests_;
     async::Signal beats_;
 };

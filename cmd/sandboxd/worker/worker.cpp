@@ -87,6 +87,7 @@ struct Worker::Impl {
 
     void connect_parts();
     Task<void> start_and_beat();
+    void take_capabilities(runtime::Capabilities found);
     Task<void> probe_until_answered();
     Task<void> register_until_accepted();
     void take_answer(const api::RegisterAnswer& answer);
@@ -97,6 +98,7 @@ struct Worker::Impl {
 void Worker::Impl::connect_parts() {
     queue.on_phase = [this] { heartbeat.beat_soon(false); };
     runtime.on_change = [this] { heartbeat.beat_soon(true); };
+    runtime.on_capabilities_change = [this] { heartbeat.look_again_soon(); };
     leases.on_unknown_node = [this] { heartbeat.beat_soon(false); };
     heartbeat.on_unknown_node = [this]() -> Task<void> { return register_until_accepted(); };
     heartbeat.on_engine_back = [this]() -> Task<void> { return look_at_engine_again(); };
@@ -122,13 +124,18 @@ domain::Node Worker::Impl::describe() const {
     return node;
 }
 
+void Worker::Impl::take_capabilities(runtime::Capabilities found) {
+    capabilities = std::move(found);
+    heartbeat.set_inventory(std::ranges::find(capabilities.features, "inventory") != capabilities.features.end());
+    log_checks(capabilities);
+}
+
 Task<void> Worker::Impl::probe_until_answered() {
     Backoff backoff(random);
     for (bool first = true; !stopping; first = false) {
         auto found = co_await runtime.probe(in(kProbeWithin));
         if (found) {
-            capabilities = std::move(*found);
-            log_checks(capabilities);
+            take_capabilities(std::move(*found));
             co_return;
         }
         log::write(first ? log::Level::warn : log::Level::debug, "the runtime does not answer; trying again",
@@ -180,8 +187,7 @@ void Worker::Impl::take_answer(const api::RegisterAnswer& answer) {
 Task<void> Worker::Impl::look_at_engine_again() {
     auto found = co_await runtime.probe(in(kProbeWithin));
     if (!found) co_return;
-    capabilities = std::move(*found);
-    log_checks(capabilities);
+    take_capabilities(std::move(*found));
     co_await register_until_accepted();
 }
 
@@ -193,6 +199,7 @@ Worker::Worker(asio::any_io_executor executor, WorkerSettings settings, runtime:
 
 Worker::~Worker() {
     impl_->runtime.on_change = nullptr;
+    impl_->runtime.on_capabilities_change = nullptr;
 }
 
 bool Worker::registered() const noexcept {

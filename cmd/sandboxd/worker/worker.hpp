@@ -29,7 +29,6 @@ struct WorkerSettings {
     std::size_t concurrency = 16;
     std::size_t max_output_bytes = 1048576;  // until the controller says otherwise
     std::string state_dir;
-    std::string guest_path;  // the sandbox-guest program, for the runtime
 
     /// With what the configuration leaves to the host: the node's id in the state directory, its resources, and where
     /// the guest program is. Blocks on the disk. Errors: those of load_or_make_node_id() and host_resources().

@@ -150,8 +150,6 @@ Result<void> refuse_unbuilt(const Config& config) {
         return refuse("PostgreSQL is not available in this version; set store.kind = \"memory\"");
     if (has_controller(config.role) && config.bus.kind == BusKind::nats)
         return refuse("NATS is not available in this version; set bus.kind = \"memory\"");
-    if (has_worker(config.role) && config.node.runtime == RuntimeKind::external)
-        return refuse("external drivers are not available in this version; set node.runtime = \"docker\"");
     return {};
 }
 

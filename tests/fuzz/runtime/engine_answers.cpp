@@ -6,13 +6,14 @@
 #include <sandbox/base/text.hpp>
 
 #include "docker/container_policy.hpp"
-#include "docker/host_status.hpp"
 #include "docker/image_reference.hpp"
 #include "docker/stdio_frames.hpp"
+#include "host_status.hpp"
 
 namespace {
 
 using namespace sandbox;
+using namespace sandbox::runtime;
 using namespace sandbox::runtime::docker;
 
 /// One bounded line that a terminal shows as it is.

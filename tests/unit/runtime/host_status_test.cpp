@@ -1,8 +1,8 @@
-#include "docker/host_status.hpp"
+#include "host_status.hpp"
 
 #include <gtest/gtest.h>
 
-namespace sandbox::runtime::docker {
+namespace sandbox::runtime {
 namespace {
 
 TEST(HostStatus, tells_the_share_of_memory_in_use) {
@@ -28,4 +28,4 @@ TEST(HostStatus, reads_this_host) {
 }
 
 }  // namespace
-}  // namespace sandbox::runtime::docker
+}  // namespace sandbox::runtime

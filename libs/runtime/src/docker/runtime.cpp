@@ -12,8 +12,8 @@
 
 #include "docker/container_policy.hpp"
 #include "docker/docker_runtime.hpp"
-#include "docker/host_status.hpp"
 #include "docker/names.hpp"
+#include "host_status.hpp"
 
 namespace sandbox::runtime::docker {
 

@@ -90,6 +90,9 @@ public:
     /// Called (on the io thread) when a sandbox ended by itself or the engine came back, so that a heartbeat goes out
     /// at once. May be empty.
     std::function<void()> on_change;
+    /// Called (on the io thread) when probe() would answer otherwise than it last did, so that the node says anew what
+    /// it offers. May be empty.
+    std::function<void()> on_capabilities_change;
 };
 
 }  // namespace sandbox::runtime

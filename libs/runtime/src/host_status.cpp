@@ -1,4 +1,4 @@
-#include "docker/host_status.hpp"
+#include "host_status.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-namespace sandbox::runtime::docker {
+namespace sandbox::runtime {
 
 namespace {
 
@@ -49,4 +49,4 @@ float host_pressure() {
                     memory_stall(read_file("/proc/pressure/memory")).value_or(0));
 }
 
-}  // namespace sandbox::runtime::docker
+}  // namespace sandbox::runtime

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-namespace sandbox::runtime::docker {
+namespace sandbox::runtime {
 
 /// The share of memory that is not available, 0 to 1, from the text of /proc/meminfo.
 [[nodiscard]] std::optional<float> memory_in_use(std::string_view meminfo);
@@ -13,4 +13,4 @@ namespace sandbox::runtime::docker {
 /// The greater of both for this host, 0 where neither can be told. Reads two files of /proc.
 [[nodiscard]] float host_pressure();
 
-}  // namespace sandbox::runtime::docker
+}  // namespace sandbox::runtime

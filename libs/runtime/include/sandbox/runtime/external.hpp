@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <sandbox/domain/spec.hpp>
+#include <sandbox/runtime/runtime.hpp>
+
+namespace sandbox::runtime {
+
+/// How long a driver may take for each action before it is killed. The contract's own; tests shorten them.
+struct DriverLimits {
+    std::chrono::milliseconds probe{10'000};
+    std::chrono::milliseconds create{120'000};
+    std::chrono::milliseconds beyond_exec{5'000};  // past the command's own time limit
+    std::chrono::milliseconds destroy{60'000};
+    std::chrono::milliseconds list{10'000};
+    std::chrono::milliseconds cancel{10'000};
+    std::chrono::milliseconds kill_grace{2'000};  // between SIGTERM and SIGKILL
+};
+
+struct ExternalSettings {
+    std::string driver;     // node.external_driver
+    std::string launcher;   // the sandbox-driver-run program on this host
+    std::string state_dir;  // given to the driver as SANDBOX_STATE_DIR
+    std::string node_name;  // and as SANDBOX_NODE_NAME
+    /// node.isolation_tiers: what of the probe's answer this node offers; all of it when not set.
+    std::optional<std::vector<domain::Tier>> tiers;
+    DriverLimits limits;
+    /// How old a probe's answer may be before status() asks anew.
+    std::chrono::milliseconds probe_again{60'000};
+};
+
+/// Sandboxes of a program that is run once for each action: docs/runtime-driver.md is its contract. The process must
+/// ignore SIGPIPE.
+[[nodiscard]] std::unique_ptr<Runtime> create_external_runtime(asio::any_io_executor executor,
+                                                               ExternalSettings settings);
+
+}  // namespace sandbox::runtime
