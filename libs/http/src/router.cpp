@@ -196,4 +196,9 @@ Response Router::error(unsigned status, std::string message, const std::string& 
     return table_->error(status, std::move(message), request_id);
 }
 
+void Router::refused(const Request& head, unsigned status) {
+    const auto match = table_->find(head);
+    table_->note(head, match.route == nullptr ? std::string_view() : match.route->route.pattern, status, Clock::now());
+}
+
 }  // namespace sandbox::http

@@ -1,10 +1,5 @@
 #include "server_connection.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <sandbox/async/clock.hpp>
@@ -23,65 +18,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kBodyReadBytes = 64 * 1024;
-constexpr std::size_t kWriteBytes = 256 * 1024;    // what one write_timeout is for
-constexpr std::size_t kOneWriteBytes = 64 * 1024;  // a body up to this goes out with its head
 constexpr std::size_t kLingerBytes = 64 * 1024 * 1024;
 constexpr std::size_t kSmallBodyBytes = 64 * 1024;  // cheaper to read than a new connection
-
-/// Chunked coding, or plain bytes for a client of HTTP/1.0.
-class ChannelBodyWriter final : public BodyWriter {
-public:
-    ChannelBodyWriter(std::shared_ptr<Channel> channel, std::chrono::milliseconds timeout, bool chunked)
-        : channel_(std::move(channel)), timeout_(timeout), chunked_(chunked) {}
-
-    Task<Result<void>> write(std::string_view bytes) override {
-        if (bytes.empty()) co_return Result<void>{};  // an empty chunk would be the end
-        std::string framed;
-        if (chunked_) {
-            framed.reserve(bytes.size() + 16);
-            fmt::format_to(std::back_inserter(framed), "{:x}\r\n", bytes.size());
-            framed += bytes;
-            framed += "\r\n";
-            bytes = framed;
-        }
-        auto written = co_await Channel::write(channel_, bytes, in(timeout_));
-        if (!written) failed_ = true;
-        co_return written;
-    }
-
-    Task<Result<void>> finish() {
-        if (!chunked_) co_return Result<void>{};
-        co_return co_await Channel::write(channel_, "0\r\n\r\n", in(timeout_));
-    }
-
-    [[nodiscard]] bool failed() const noexcept { return failed_; }
-
-private:
-    std::shared_ptr<Channel> channel_;
-    std::chrono::milliseconds timeout_;
-    bool chunked_;
-    bool failed_ = false;
-};
-
-std::string failure_text(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        return error.what();
-    } catch (...) {
-        return "unknown exception";
-    }
-}
-
-bool is_cancellation(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const boost::system::system_error& error) {
-        return error.code() == asio::error::operation_aborted;
-    } catch (...) {
-        return false;
-    }
-}
 
 }  // namespace
 
@@ -111,11 +49,6 @@ std::string ServerConnection::fresh_id() {
 
 Response ServerConnection::error(unsigned status, std::string message, const std::string& request_id) {
     return context_->service.error(status, std::move(message), request_id);
-}
-
-bool ServerConnection::peer_has_left() {
-    // Bytes that lie there are the next request; only a look past them could tell, and the next read will.
-    return gone_ || channel_->closed() || (buffer_.empty() && channel_->at_end());
 }
 
 Task<void> ServerConnection::run(std::shared_ptr<ServerConnection> self) {
@@ -152,7 +85,11 @@ Task<bool> ServerConnection::open(ServerConnection& c) {
     if (!c.gone_ && tls.peer_spoke_http()) {
         Request unread;
         unread.request_id = c.fresh_id();
+        unread.method.clear();
+        unread.target.clear();
+        unread.remote_address = c.remote_;
         auto response = c.error(400, "this port speaks HTTPS; use https:// in the URL", unread.request_id);
+        c.context_->service.refused(unread, response.status);
         tls.send_plain(response_head(response, unread, Framing::length, false, false) + response.body);
     } else {
         c.channel_->close();
@@ -162,11 +99,12 @@ Task<bool> ServerConnection::open(ServerConnection& c) {
 
 Task<std::expected<void, Response>> ServerConnection::read_head(ServerConnection& c, Exchange& exchange, bool& silent) {
     auto& parser = exchange.parser;
+    const auto& id = exchange.request.request_id;
     while (true) {
         while (c.buffer_.view().starts_with("\r\n")) c.buffer_.consume(2);  // RFC 9112, 2.2
         if (c.buffer_.view() != "\r") c.buffer_.consume(parser.put_head(c.buffer_.view()));
         if (parser.error()) {
-            co_return std::unexpected(c.error(parser.error()->status, parser.error()->message, c.fresh_id()));
+            co_return std::unexpected(c.error(parser.error()->status, parser.error()->message, id));
         }
         if (parser.head_done()) co_return std::expected<void, Response>{};
         auto got = co_await Channel::read_some(c.channel_, c.buffer_.room(kReadBytes / 4), exchange.deadline);
@@ -175,8 +113,7 @@ Task<std::expected<void, Response>> ServerConnection::read_head(ServerConnection
             continue;
         }
         silent = got || got.error().code() != Code::deadline_exceeded || c.buffer_.empty();
-        co_return std::unexpected(silent ? Response{}
-                                         : c.error(408, "the request did not arrive in time", c.fresh_id()));
+        co_return std::unexpected(silent ? Response{} : c.error(408, "the request did not arrive in time", id));
     }
 }
 
@@ -186,10 +123,9 @@ std::expected<void, Response> ServerConnection::check_head(Exchange& exchange) {
     request.method = parser.method();
     request.target = parser.target();
     request.headers = std::move(parser.headers());
-    request.remote_address = remote_;
     const auto* id = request.headers.find("X-Request-Id");
     bool sane = id != nullptr && !id->empty() && id->size() <= 128 && is_visible_ascii(*id);
-    request.request_id = sane ? *id : fresh_id();
+    if (sane) request.request_id = *id;
     exchange.keep_alive = parser.keep_alive() && !finishing_;
 
     auto problem = check_request(request, parser.is_http_1_0());
@@ -251,149 +187,31 @@ Task<void> ServerConnection::discard_small_body(ServerConnection& c, Exchange& e
     }
 }
 
-Task<void> ServerConnection::supervise(ServerConnection& c, Task<void> work, std::exception_ptr& failure) {
-    auto running = std::make_shared<Running>();
-    c.running_ = running;
-    auto on_end = [running, channel = c.channel_](std::exception_ptr e) {
-        running->failure = std::move(e);
-        running->done = true;
-        running->ended.notify_all();
-        channel->interrupt();
-    };
-    auto executor = c.channel_->executor();
-    asio::co_spawn(executor, std::move(work), asio::bind_cancellation_slot(running->cancel.slot(), std::move(on_end)));
-    co_await asio::post(executor, asio::use_awaitable);  // what did not have to wait has ended by now
-
-    while (!running->done) {
-        if (c.gone_ || c.buffer_.size() >= c.context_->settings.header_limit_bytes) {
-            co_await running->ended.wait(Deadline::max());
-            continue;
-        }
-        auto ready = co_await Channel::wait_readable(c.channel_, Deadline::max());
-        if (running->done) break;
-        Result<std::size_t> got = std::size_t{0};
-        if (ready)
-            got = co_await Channel::read_some(c.channel_, c.buffer_.room(kReadBytes / 4), Deadline::max());
-        else
-            got = fail(std::move(ready.error()));
-        if (got && *got > 0) {
-            c.buffer_.commit(*got);  // the next request, pipelined
-        } else if (!running->done) {
-            c.gone_ = true;
-            running->cancel.emit(asio::cancellation_type::terminal);
-        }
-    }
-    c.running_.reset();
-    failure = running->failure;
-}
-
-Task<Response> ServerConnection::call(ServerConnection& c, Request request, bool& answered) {
-    auto id = request.request_id;
-    auto what = fmt::format("{} {}", request.method, request.path);
-    Response response;
-    auto handle = [](Service& service, Request r, Response& out) -> Task<void> {
-        out = co_await service.handle(std::move(r));
-    };
-    std::exception_ptr failure;
-    co_await supervise(c, handle(c.context_->service, std::move(request), response), failure);
-    answered = !failure || !is_cancellation(failure);
-    if (!failure) co_return response;
-    if (!answered && !c.gone_) answered = true;  // cancelled by itself: the client still waits for an answer
-    if (c.gone_) co_return Response{};
-    log::error("request failed", {{"request_id", id}, {"request", what}, {"error", failure_text(failure)}});
-    co_return c.error(500, "something went wrong here; the server's log has it under this request id", id);
-}
-
-Task<bool> ServerConnection::write_plain(ServerConnection& c, std::string head, const std::string& body) {
-    auto timeout = c.context_->settings.write_timeout;
-    std::string_view rest = body;
-    if (body.size() <= kOneWriteBytes) {
-        head += body;
-        rest = {};
-    }
-    auto written = co_await Channel::write(c.channel_, head, in(timeout));
-    while (written && !rest.empty()) {
-        auto piece = rest.substr(0, kWriteBytes);
-        written = co_await Channel::write(c.channel_, piece, in(timeout));
-        rest.remove_prefix(piece.size());
-    }
-    co_return written.has_value();
-}
-
-Task<bool> ServerConnection::write_stream(ServerConnection& c, std::string head, const Exchange& exchange,
-                                          Response& response) {
-    auto timeout = c.context_->settings.write_timeout;
-    auto written = co_await Channel::write(c.channel_, head, in(timeout));
-    if (!written) co_return false;
-    ChannelBodyWriter writer(c.channel_, timeout, !exchange.parser.is_http_1_0());
-    std::exception_ptr failure;
-    co_await supervise(c, response.stream(writer), failure);
-    if (failure) {
-        if (!is_cancellation(failure)) {
-            log::error("response cut off",
-                       {{"request_id", exchange.request.request_id}, {"error", failure_text(failure)}});
-        }
-        co_return false;
-    }
-    if (c.gone_ || writer.failed()) co_return false;
-    auto finished = co_await writer.finish();
-    co_return finished.has_value();
-}
-
-Task<ServerConnection::Next> ServerConnection::respond(ServerConnection& c, const Exchange& exchange, Response response,
-                                                       Next next) {
-    const auto& request = exchange.request;
-    if (c.finishing_ && next == Next::keep) next = Next::close;
-    bool http_1_0 = exchange.parser.is_http_1_0();
-    bool head_only = request.method == "HEAD" || is_bodiless(response.status);
-    bool streams = response.stream && !head_only;
-    auto framing = is_bodiless(response.status) ? Framing::none : Framing::length;
-    if (response.stream && framing != Framing::none) framing = http_1_0 ? Framing::until_close : Framing::chunked;
-    if (framing == Framing::until_close && next == Next::keep) next = Next::close;
-
-    bool upgrades = response.status == 101 && response.on_upgrade;
-    auto head = response_head(response, request, framing, http_1_0, next == Next::keep);
-    bool delivered = false;
-    if (response.on_undelivered && c.peer_has_left()) c.gone_ = true;
-    if (c.gone_) {
-        // Nobody is there to write to.
-    } else if (streams) {
-        delivered = co_await write_stream(c, std::move(head), exchange, response);
-    } else {
-        static const std::string no_body;
-        delivered = co_await write_plain(c, std::move(head), head_only ? no_body : response.body);
-    }
-    if (!delivered) {
-        if (response.on_undelivered) response.on_undelivered();
-        c.channel_->close();
-        co_return Next::close;
-    }
-    if (upgrades) {
-        std::string already_read(c.buffer_.view());
-        response.on_upgrade(std::make_unique<ChannelStream>(c.channel_, std::move(already_read), std::move(c.token_)));
-        co_return Next::taken;
-    }
-    co_return next;
+Task<ServerConnection::Next> ServerConnection::refuse(ServerConnection& c, const Exchange& exchange,
+                                                      Response response) {
+    c.context_->service.refused(exchange.request, response.status);
+    co_return co_await respond(c, exchange, std::move(response), Next::linger);
 }
 
 Task<ServerConnection::Next> ServerConnection::serve_one(ServerConnection& c) {
     const auto& settings = c.context_->settings;
     Exchange exchange{Parser(Parser::Kind::request, settings.header_limit_bytes), {}, in(settings.request_timeout)};
     auto& request = exchange.request;
+    // The id of whatever goes wrong before the client's own has been read.
+    request.request_id = c.fresh_id();
+    request.remote_address = c.remote_;
+    request.method.clear();
+    request.target.clear();
     bool silent = false;
     auto read = co_await read_head(c, exchange, silent);
     if (silent) co_return Next::close;
-    if (!read) {
-        if (const auto* id = read.error().headers.find("X-Request-Id")) request.request_id = *id;
-        if (request.request_id.empty()) request.request_id = c.fresh_id();
-        co_return co_await respond(c, exchange, std::move(read.error()), Next::linger);
-    }
+    if (!read) co_return co_await refuse(c, exchange, std::move(read.error()));
     if (auto checked = c.check_head(exchange); !checked) {
-        co_return co_await respond(c, exchange, std::move(checked.error()), Next::linger);
+        co_return co_await refuse(c, exchange, std::move(checked.error()));
     }
     if (c.refuse_) {
         auto refusal = c.error(503, "this server has as many connections as it may", request.request_id);
-        co_return co_await respond(c, exchange, std::move(refusal), Next::linger);
+        co_return co_await refuse(c, exchange, std::move(refusal));
     }
 
     std::expected<std::size_t, Response> admitted = std::size_t{0};
@@ -412,7 +230,7 @@ Task<ServerConnection::Next> ServerConnection::serve_one(ServerConnection& c) {
 
     auto body = co_await read_body(c, exchange, *admitted, silent);
     if (silent) co_return Next::close;
-    if (!body) co_return co_await respond(c, exchange, std::move(body.error()), Next::linger);
+    if (!body) co_return co_await refuse(c, exchange, std::move(body.error()));
 
     bool answered = false;
     Request head_only;  // what the answer needs to know of the request, which the handler takes

@@ -63,6 +63,8 @@ private:
     static Task<void> discard_small_body(ServerConnection& c, Exchange& exchange);
     static Task<Response> call(ServerConnection& c, Request request, bool& answered);
     static Task<void> supervise(ServerConnection& c, Task<void> work, std::exception_ptr& failure);
+    /// An answer of the server's own, before the service has seen all of the request.
+    static Task<Next> refuse(ServerConnection& c, const Exchange& exchange, Response response);
     static Task<Next> respond(ServerConnection& c, const Exchange& exchange, Response response, Next next);
     static Task<bool> write_plain(ServerConnection& c, std::string head, const std::string& body);
     static Task<bool> write_stream(ServerConnection& c, std::string head, const Exchange& exchange, Response& response);

@@ -142,5 +142,28 @@ TEST_F(ServerLimitsTest, an_answer_that_is_not_taken_ends_the_connection) {
     EXPECT_EQ(undelivered_, 1);
 }
 
+// Who calls about a refusal names its id: it stands in head, body and log alike.
+TEST_F(ServerLimitsTest, each_refusal_has_one_id_and_is_told_to_the_observer) {
+    std::vector<std::string> told;
+    std::string id;
+    router_.observe([&](const Request& request, std::string_view pattern, unsigned status, auto) {
+        told.push_back(fmt::format("{} {} {} {}", request.method, pattern, status, request.remote_address));
+        id = request.request_id;
+    });
+    start();
+    for (const auto& bytes :
+         {"GET /hello HTTP/1.1\r\nHost: x\r\nX: " + std::string(64 * 1024, 'y') + "\r\n\r\n",
+          std::string("NO HTTP\r\n\r\n"), std::string("GET /hello HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
+          "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + std::string(99, 'x')}) {
+        id.clear();
+        const auto answer = ask_raw(bytes);
+        ASSERT_NE(id, "") << answer;
+        EXPECT_NE(answer.find("X-Request-Id: " + id + "\r\n"), std::string::npos) << answer;
+        EXPECT_NE(answer.find("\"request_id\":\"" + id + "\""), std::string::npos) << answer;
+    }
+    EXPECT_EQ(told, (std::vector<std::string>{"  431 127.0.0.1", "  400 127.0.0.1", "GET /hello 400 127.0.0.1",
+                                              "POST /echo 413 127.0.0.1"}));
+}
+
 }  // namespace
 }  // namespace sandbox::http

@@ -30,8 +30,8 @@ public:
     /// Makes error answers, so that all of them have the API's shape. `status` is 400, 404, 405, 408, 413, 431, 500,
     /// 503.
     using ErrorMaker = std::function<Response(unsigned status, std::string message, const std::string& request_id)>;
-    /// Called after every request with the route's pattern ("" when none matched), status and duration. A request
-    /// whose client left before the answer has status kClientLeft.
+    /// Called after every request with the route's pattern ("" when none matched), status and duration, also after
+    /// those that the server refused by itself. A request whose client left before the answer has status kClientLeft.
     static constexpr unsigned kClientLeft = 499;
     using Observer =
         std::function<void(const Request&, std::string_view pattern, unsigned status, std::chrono::microseconds)>;
@@ -46,6 +46,7 @@ public:
     std::expected<std::size_t, Response> admit(Request& head) override;
     Task<Response> handle(Request request) override;
     Response error(unsigned status, std::string message, const std::string& request_id) override;
+    void refused(const Request& head, unsigned status) override;
 
 private:
     struct Table;

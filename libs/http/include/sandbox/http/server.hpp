@@ -32,6 +32,10 @@ public:
     /// The body of an error that the server itself answers: 400 malformed HTTP, 408, 413, 431, 503 too many
     /// connections, 500.
     virtual Response error(unsigned status, std::string message, const std::string& request_id) = 0;
+
+    /// Told of each answer that the server gives by itself instead of handle(), for logs and metrics. `head` has what
+    /// is known of the request: method and target are empty when its head could not be read.
+    virtual void refused(const Request& /*head*/, unsigned /*status*/) {}
 };
 
 struct TlsFiles {
