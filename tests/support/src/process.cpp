@@ -14,6 +14,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "environment.hpp"
+
 extern char** environ;
 
 namespace sandbox::test {
@@ -48,7 +50,7 @@ void sleep_a_little() {
     std::this_thread::sleep_for(5ms);
 }
 
-static std::vector<std::string> environment_of(const Start& start) {
+std::vector<std::string> environment_of(const Start& start) {
     std::map<std::string, std::string> variables;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
@@ -68,7 +70,7 @@ static std::vector<std::string> environment_of(const Start& start) {
     return entries;
 }
 
-static std::vector<char*> pointers(std::vector<std::string>& texts) {
+std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> result;
     for (auto& text : texts) result.push_back(text.data());
     result.push_back(nullptr);

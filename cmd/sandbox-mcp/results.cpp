@@ -1,0 +1,217 @@
+#include "results.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <sandbox/base/json_reader.hpp>
+#include <sandbox/base/log.hpp>
+#include <sandbox/base/text.hpp>
+
+namespace sandbox::mcp {
+namespace {
+
+constexpr std::string_view kMasked = "(hidden)";
+
+/// What an operator knows a gate by, for the gates that say what is short.
+std::string_view shortage(const std::string& gate) {
+    if (gate == "draining") return "being drained";
+    if (gate == "stale") return "silent for too long";
+    if (gate == "pressure") return "under too much load";
+    if (gate == "isolation") return "without the isolation that this risk demands";
+    if (gate == "tunnels") return "without tunnels";
+    if (gate == "resources") return "short of CPU, memory, disk or processes";
+    if (gate == "sandbox_limit") return "at the limit of sandboxes";
+    if (gate == "labels") return "without the required labels";
+    if (gate == "reserve") return "holding back a reserve";
+    return "refused for a reason that this bridge does not know";
+}
+
+/// The gates of a no_capacity answer: "2 short of CPU, memory, disk or processes, 1 silent for too long".
+std::string short_of(const std::string& details) {
+    auto json = parse_json(details.empty() ? "{}" : details);
+    if (!json || !json->is_object()) return "";
+    auto rejected = json->find("rejected");
+    if (rejected == json->end() || !rejected->is_object()) return "";
+    std::vector<std::string> parts;
+    for (const auto& [gate, count] : rejected->items())
+        if (count.is_number_integer()) parts.push_back(fmt::format("{} {}", count.get<std::int64_t>(), shortage(gate)));
+    if (parts.empty()) return json->value("nodes", nlohmann::json()) == 0 ? "there are no hosts" : "";
+    return fmt::format("of the hosts, {}", fmt::join(parts, ", "));
+}
+
+std::string no_capacity(const client::Failure& failure) {
+    auto why = short_of(failure.error.details());
+    return fmt::format(
+        "No host can take this sandbox now{}{}. Delete sandboxes that are no longer needed, ask for less of what is "
+        "short, or try again later. Do not weaken isolation, sensitivity, network or the risk flags to make it fit: "
+        "they say what the code may do, and that has not changed.",
+        why.empty() ? "" : ": ", why);
+}
+
+std::string with_stop(std::string sentence) {
+    if (!sentence.empty() && std::string_view(".!?").find(sentence.back()) == std::string_view::npos) sentence += '.';
+    return sentence;
+}
+
+std::string seconds(std::int64_t milliseconds) {
+    return fmt::format("{:.1f} s", static_cast<double>(milliseconds) / 1000);
+}
+
+/// How a command ended, when that is no success.
+std::string verdict(const domain::Operation& operation) {
+    const auto& output = *operation.output;
+    const auto time = seconds(output.duration_ms);
+    if (output.timed_out)
+        return fmt::format(
+            "The command was stopped at its time limit after {}, with all that it had started. Give a longer "
+            "timeout_seconds, or make it do less.",
+            time);
+    if (output.oom_killed)
+        return fmt::format(
+            "The command was killed after {}: the sandbox's memory limit was reached (exit status {}). Make it use "
+            "less, or create a sandbox with a larger memory_mib.",
+            time, output.exit_code);
+    const auto plain = fmt::format("command exited with status {}", output.exit_code);
+    const auto reason = operation.error && *operation.error != plain ? " (" + *operation.error + ")" : std::string();
+    if (output.signal)
+        return fmt::format(
+            "The command was ended by signal {} after {} (exit status {}){}. The sandbox is still there.",
+            *output.signal, time, output.exit_code, reason);
+    return fmt::format(
+        "The command exited with status {} after {}{}. Its output says why; the sandbox is still there to try again.",
+        output.exit_code, time, reason);
+}
+
+std::string stream_text(const domain::Operation& operation, Stream stream, std::size_t max_output) {
+    const auto& output = *operation.output;
+    const auto bytes = kept_bytes(output, stream);
+    if (bytes.empty()) return "";
+    const auto total = stream == Stream::out ? output.stdout_bytes : output.stderr_bytes;
+    auto text = cut(bytes, max_output, operation, stream);
+    if (!text.ends_with('\n')) text += '\n';
+    const auto dropped = output.truncated && total > static_cast<std::int64_t>(bytes.size())
+                             ? fmt::format(" ({} bytes written, {} kept by the host)", total, bytes.size())
+                             : std::string();
+    return fmt::format("\n{}{}:\n{}", to_text(stream), dropped, text);
+}
+
+std::string streams(const domain::Operation& operation, std::size_t max_output) {
+    auto text = stream_text(operation, Stream::out, max_output) + stream_text(operation, Stream::err, max_output);
+    return text.empty() ? "\nIt wrote nothing.\n" : text;
+}
+
+}  // namespace
+
+void make_error(ToolResult& result, const std::string& message) {
+    result.is_error = true;
+    result.text = result.text.empty() ? message : message + "\n" + result.text;
+    result.structure["error"] = message;
+}
+
+ToolResult refusal(std::string message) {
+    ToolResult result;
+    make_error(result, message);
+    return result;
+}
+
+ToolResult bad_arguments(const Error& problems) {
+    return refusal(fmt::format("The arguments do not fit: {}. Nothing was done; correct them and call again.",
+                               problems.message()));
+}
+
+std::string explain(const client::Failure& failure, std::string_view doing) {
+    const auto& message = failure.error.message();
+    if (failure.status == 0) {
+        log::warn("the server can't be reached", {{"error", message}});
+        if (failure.error.code() == Code::invalid_argument)
+            return fmt::format("Can't {}: the bridge's own settings are wrong; its standard error says how.", doing);
+        return fmt::format(
+            "Can't {}: the Sandbox server does not answer. Ask the user to check that it runs and that SANDBOX_URL of "
+            "this MCP server names it (`sandbox doctor` looks closer; this MCP server's standard error has the cause).",
+            doing);
+    }
+    if (failure.status == 401)
+        return fmt::format(
+            "Can't {}: the Sandbox server does not take this bridge's token. Ask the user to set SANDBOX_TOKEN in the "
+            "client's configuration of this MCP server.",
+            doing);
+    if (failure.code == "no_capacity") return no_capacity(failure);
+    auto text = with_stop(fmt::format("Can't {}: {}", doing, message));
+    if (failure.status == 404) text += " sandbox_list shows the sandboxes that there are.";
+    if (failure.code == "rate_limited" || failure.status == 503) text += " Try again in a moment.";
+    if (!failure.request_id.empty() && failure.status >= 500) text += fmt::format(" (request {})", failure.request_id);
+    return text;
+}
+
+ToolResult failed(const client::Failure& failure, std::string_view doing) {
+    return refusal(explain(failure, doing));
+}
+
+nlohmann::json shown(const domain::Sandbox& sandbox) {
+    nlohmann::json json = sandbox;
+    for (auto& value : json["spec"]["env"]) value = kMasked;
+    return json;
+}
+
+nlohmann::json shown(const domain::Operation& operation, std::size_t max_output) {
+    nlohmann::json json = operation;
+    if (!operation.output) return json;
+    auto& output = json["output"];
+    for (const auto stream : {Stream::out, Stream::err}) {
+        const auto bytes = kept_bytes(*operation.output, stream);
+        if (bytes.size() <= max_output) continue;
+        const std::string name(to_text(stream));
+        output[name] = cut(bytes, max_output, operation, stream);
+        output[name + "_base64"] = nullptr;
+    }
+    return json;
+}
+
+std::string describe(const domain::Sandbox& sandbox) {
+    auto text = fmt::format("sandbox {} is {} ({}, risk {}), image {}, tenant {}, network {}, {} {}", sandbox.id.text(),
+                            to_text(sandbox.state), to_text(sandbox.isolation), sandbox.risk_score, sandbox.spec.image,
+                            sandbox.spec.tenant, to_text(sandbox.spec.network),
+                            domain::is_live(sandbox.state) ? "expires" : "last changed",
+                            format_time(domain::is_live(sandbox.state) ? sandbox.expires_at : sandbox.updated_at));
+    if (sandbox.failure) text += fmt::format("; {}", *sandbox.failure);
+    return text;
+}
+
+std::string describe(const domain::Operation& operation) {
+    auto text = fmt::format("{} {} of sandbox {} is {}", to_text(operation.kind), operation.id.text(),
+                            operation.sandbox_id.text(), to_text(operation.state));
+    if (operation.phase) text += fmt::format(" ({})", *operation.phase);
+    return text;
+}
+
+ToolResult account(const domain::Operation& operation, std::size_t max_output, const std::string& name) {
+    ToolResult result;
+    result.structure[name] = shown(operation, max_output);
+    if (!domain::has_ended(operation.state)) {
+        result.text =
+            fmt::format("Not ended yet: {}. It goes on; call sandbox_wait with operation_id \"{}\" to wait for it.",
+                        describe(operation), operation.id.text());
+        return result;
+    }
+    const bool good = operation.state == domain::OperationState::succeeded;
+    if (operation.output) {
+        const auto output = streams(operation, max_output);
+        if (good) {
+            result.text = fmt::format("exit status 0 after {} (operation {})\n{}",
+                                      seconds(operation.output->duration_ms), operation.id.text(), output);
+        } else {
+            result.text = fmt::format("(operation {})\n{}", operation.id.text(), output);
+            make_error(result, verdict(operation));
+        }
+        return result;
+    }
+    if (good)
+        result.text = fmt::format("Done: {}.", describe(operation));
+    else
+        make_error(result, with_stop(fmt::format("{} of sandbox {} failed: {}", to_text(operation.kind),
+                                                 operation.sandbox_id.text(),
+                                                 operation.error.value_or("the server gives no reason"))));
+    return result;
+}
+
+}  // namespace sandbox::mcp

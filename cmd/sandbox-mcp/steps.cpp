@@ -1,0 +1,73 @@
+#include "steps.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sandbox::mcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Somebody looks at the phase: ask for it often. Nobody does: one request waits as long as it may.
+constexpr int kWatchedRound = 2;
+constexpr int kRound = 30;
+/// A big standard input on a slow line.
+constexpr auto kUploadTime = 300s;
+
+std::string phase_of(const std::string& what, const domain::Operation& operation) {
+    return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
+}
+
+}  // namespace
+
+Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, domain::Operation operation,
+                                                 std::chrono::seconds limit, std::string what) {
+    if (domain::has_ended(operation.state) || limit <= 0s) co_return operation;
+    call.say(phase_of(what, operation));
+    client::Waiting waiting{.round_seconds = call.watched() ? kWatchedRound : kRound,
+                            .on_progress = [&](const domain::Operation& now) { call.say(phase_of(what, now)); }};
+    co_return co_await bridge.client().wait(operation.id, in(limit), std::move(waiting));
+}
+
+Task<client::Answer<api::SandboxAndOperation>> create_sandbox(Bridge& bridge, Call& call, domain::SandboxSpec spec,
+                                                              bool wait) {
+    auto& client = bridge.client();
+    call.say("asking for a sandbox");
+    auto request = client.create(spec, bridge.new_idempotency_key(), 0, in(kRequestTime));
+    auto note = [&call](const api::SandboxAndOperation& created) { call.owns(created.sandbox.id); };
+    auto created = co_await call.start(std::move(request), note);
+    if (!created) co_return created;
+    bridge.saw(created->sandbox);
+    if (!wait) co_return created;
+
+    auto operation = co_await wait_for(bridge, call, created->operation, kLifecycleTime, "creating the sandbox");
+    // The server is away for long: what is known of it still names it.
+    if (!operation) co_return created;
+    created->operation = std::move(*operation);
+    auto sandbox = co_await client.sandbox(created->sandbox.id, in(kRequestTime));
+    if (sandbox) created->sandbox = std::move(*sandbox);
+    co_return created;
+}
+
+Task<client::Answer<domain::Operation>> run_command(Bridge& bridge, Call& call, domain::SandboxId sandbox,
+                                                    domain::Command command, bool wait) {
+    call.say("asking for the command");
+    const auto time = command.stdin_bytes ? kUploadTime : kRequestTime;
+    auto request = bridge.client().exec(sandbox, command, bridge.new_idempotency_key(), 0, in(time));
+    auto note = [&call](const domain::Operation& started) { call.owns(started.id); };
+    auto operation = co_await call.start(std::move(request), note);
+    if (!operation || !wait) {
+        call.disown();
+        co_return operation;
+    }
+    const auto started = *operation;
+    const auto limit = std::chrono::seconds(command.timeout_seconds) + kInLine;
+    auto ended = co_await wait_for(bridge, call, std::move(*operation), limit, "running the command");
+    call.disown();
+    // The server is away for long; the command goes on there, and its id is known.
+    if (!ended) co_return started;
+    co_return ended;
+}
+
+}  // namespace sandbox::mcp

@@ -1,0 +1,49 @@
+#include "spec.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sandbox::mcp {
+
+Json network_schema(std::string_view otherwise) {
+    return schema::one_of(
+        "What it may reach: nothing; the internet without private networks; or everything the host reaches",
+        {"deny", "restricted", "open"}, otherwise);
+}
+
+Json with_tenant(const Options& options, schema::Properties others, std::size_t required) {
+    if (options.tenant) {
+        auto tenant = schema::text("Whose it is; left out, the tenant that this bridge was set up with");
+        tenant["default"] = *options.tenant;
+        others.emplace_back("tenant", std::move(tenant));
+        return schema::object(std::move(others), required);
+    }
+    others.insert(others.begin(), {"tenant", schema::text("Whose it is: a team or user name that keeps work apart")});
+    return schema::object(std::move(others), required + 1);
+}
+
+ToolResult account_of_create(const api::SandboxAndOperation& created, std::size_t max_output,
+                             const std::string& operation_name) {
+    const auto& [sandbox, operation] = created;
+    ToolResult result;
+    result.structure["sandbox"] = shown(sandbox);
+    result.structure[operation_name] = shown(operation, max_output);
+    result.text = describe(sandbox) + ".";
+    result.text[0] = 'S';
+    if (!domain::has_ended(operation.state)) {
+        result.text += fmt::format(
+            "\nIt does not run yet. Wait for it: sandbox_wait with operation_id \"{}\". It is there, and counts, until "
+            "it "
+            "is deleted or expires.",
+            operation.id.text());
+    } else if (operation.state == domain::OperationState::failed) {
+        make_error(result,
+                   fmt::format("The sandbox could not be created: {}. Correct what it names and create another "
+                               "one; delete this one with sandbox_delete.",
+                               operation.error.value_or(sandbox.failure.value_or("the server gives no reason"))));
+    }
+    return result;
+}
+
+}  // namespace sandbox::mcp
