@@ -76,7 +76,10 @@ Task<Outcome> destroy(Session& session, DeleteOptions options) {
     show_deleted(session.output(), operations, several);
     if (failures.empty()) co_return kDone;
     for (std::size_t i = 0; i + 1 < failures.size(); ++i) session.report(failures[i]);
-    co_return std::unexpected(std::move(failures.back()));
+    if (operations.empty()) co_return std::unexpected(std::move(failures.back()));
+    // Something was deleted, so this is no longer a matter of usage, whatever was wrong with another id.
+    session.report(failures.back());
+    co_return kFailed;
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ TEST_F(Delete, deletes_the_others_when_one_is_not_there) {
     EXPECT_EQ(json({"inspect", id})["state"], "stopped");
 }
 
+// What is no id at all is a matter of usage only as long as nothing has been done.
+TEST_F(Delete, is_a_failure_and_no_usage_error_when_others_were_deleted) {
+    const auto one = sandbox();
+    const auto two = sandbox();
+
+    const auto ended = run({"delete", one, two, "bad"});
+
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.out, one + "\n" + two + "\n");
+    EXPECT_THAT(ended.err, HasSubstr("bad is no sandbox id"));
+    EXPECT_EQ(run({"delete", "bad"}).status, 2);
+}
+
 // Twice is no error: scripts clean up without asking first.
 TEST_F(Delete, may_be_repeated) {
     const auto id = sandbox();
