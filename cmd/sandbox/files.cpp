@@ -57,19 +57,35 @@ Result<std::string> read_to_end(int descriptor, std::size_t limit_bytes) {
     }
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
-    // Non-blocking, so that a named pipe without a writer does not hang us before it is refused.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) {
-        const auto code = errno == ENOENT ? Code::not_found : Code::unavailable;
-        return fail(code, fmt::format("{}: {}", path, reason(errno)));
-    }
-    struct stat status{};
-    if (::fstat(file.get(), &status) != 0) return fail(Code::unavailable, fmt::format("{}: {}", path, reason(errno)));
-    if (!S_ISREG(status.st_mode)) return fail(Code::invalid_argument, path + " is not a regular file");
+namespace {
+
+std::unexpected<Error> not_opened(const std::string& path) {
+    const auto code = errno == ENOENT ? Code::not_found : Code::unavailable;
+    return fail(code, fmt::format("{}: {}", path, reason(errno)));
+}
+
+Result<std::string> content_of(const Descriptor& file, const std::string& path, std::size_t limit_bytes) {
     auto content = read_to_end(file.get(), limit_bytes);
     if (!content) return fail(std::move(content.error()).in(path));
     return content;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
+    // Non-blocking, so that a named pipe without a writer does not hang us before it is refused.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.get() < 0) return not_opened(path);
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0) return fail(Code::unavailable, fmt::format("{}: {}", path, reason(errno)));
+    if (!S_ISREG(status.st_mode)) return fail(Code::invalid_argument, path + " is not a regular file");
+    return content_of(file, path, limit_bytes);
+}
+
+Result<std::string> read_file_or_pipe(const std::string& path, std::size_t limit_bytes) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return not_opened(path);
+    return content_of(file, path, limit_bytes);
 }
 
 Result<void> replace_file(const std::string& path, const std::string& content) {

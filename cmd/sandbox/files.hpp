@@ -10,6 +10,10 @@ namespace sandbox::cli {
 /// A regular file's whole content. Errors: not_found, invalid_argument (no regular file, too long), unavailable.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 
+/// The same of whatever can be read to an end: a pipe, a named one (waits for its writer), /dev/stdin. Of a character
+/// device without an end the limit is one. Errors: not_found, invalid_argument (a folder, too long), unavailable.
+[[nodiscard]] Result<std::string> read_file_or_pipe(const std::string& path, std::size_t limit_bytes);
+
 /// Standard input (or another open descriptor) to its end. Errors: invalid_argument past the limit, unavailable.
 [[nodiscard]] Result<std::string> read_to_end(int descriptor, std::size_t limit_bytes);
 

@@ -31,7 +31,7 @@ Result<KeyValues> read_key_values(std::string_view option, const std::vector<std
 }
 
 Result<KeyValues> read_env_file(const std::string& path) {
-    auto text = read_file(path, kEnvFileLimit);
+    auto text = read_file_or_pipe(path, kEnvFileLimit);
     if (!text) return fail(std::move(text.error()).in("--env-file"));
     KeyValues values;
     std::size_t number = 0;

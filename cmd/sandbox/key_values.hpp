@@ -16,8 +16,9 @@ using KeyValues = std::map<std::string, std::string>;
 /// value: it may be a secret. Errors: invalid_argument.
 [[nodiscard]] Result<KeyValues> read_key_values(std::string_view option, const std::vector<std::string>& items);
 
-/// Reads a file of K=V lines: blank lines and those that begin with # are skipped, values are taken as they stand,
-/// quotes included. At most 1 MiB. Errors: invalid_argument with the line's number, not_found.
+/// Reads a file (or a pipe, such as a shell's <(…)) of K=V lines: blank lines and those that begin with # are skipped,
+/// values are taken as they stand, quotes included. At most 1 MiB. Errors: invalid_argument with the line's number,
+/// not_found.
 [[nodiscard]] Result<KeyValues> read_env_file(const std::string& path);
 
 /// Both together; --env wins over --env-file.

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <key_values.hpp>
 #include <support/process.hpp>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,11 +49,25 @@ TEST(EnvFile, names_the_line_that_is_wrong_without_showing_it) {
     EXPECT_THAT(values.error().message(), Not(HasSubstr("s3cr3t")));
 }
 
-TEST(EnvFile, is_a_regular_file_of_bounded_size) {
+// A password store's answer need not become a file: --env-file <(pass show provider).
+TEST(EnvFile, may_be_a_pipe) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "A=1\nB=2\n", 8), 8);
+    ::close(ends[1]);
+
+    const auto values = read_env_file("/dev/fd/" + std::to_string(ends[0]));
+    ::close(ends[0]);
+
+    ASSERT_TRUE(values) << values.error().message();
+    EXPECT_EQ(*values, (KeyValues{{"A", "1"}, {"B", "2"}}));
+}
+
+TEST(EnvFile, is_of_bounded_size_and_no_folder) {
     const test::TemporaryDirectory folder;
 
-    EXPECT_THAT(read_env_file(folder.path()).error().message(), HasSubstr("not a regular file"));
-    EXPECT_THAT(read_env_file("/dev/zero").error().message(), HasSubstr("not a regular file"));
+    EXPECT_THAT(read_env_file(folder.path()).error().message(), HasSubstr("Is a directory"));
+    EXPECT_THAT(read_env_file("/dev/zero").error().message(), HasSubstr("more than 1 MiB"));
     EXPECT_THAT(read_env_file(file_with(folder, std::string(1024 * 1024 + 1, '#'))).error().message(),
                 HasSubstr("more than 1 MiB"));
     EXPECT_EQ(read_env_file(folder.path() + "/absent").error().code(), Code::not_found);
