@@ -74,34 +74,52 @@ Candidates commands_of(const CLI::App& command) {
     return candidates;
 }
 
-enum class IdKind { none, sandbox, operation, node };
+enum class IdKind { none, sandbox, live_sandbox, operation, node };
 
 IdKind kind_of_ids(const Place& place) {
     const auto& path = place.path;
     const auto is = [&](std::string_view name) { return path.front() == name; };
     if (path.empty() || (!place.positionals.empty() && !is("delete"))) return IdKind::none;
-    if (is("exec") || is("inspect") || is("extend") || is("delete") || is("operations")) return IdKind::sandbox;
+    if (is("exec") || is("extend") || is("delete")) return IdKind::live_sandbox;
+    if (is("inspect") || is("operations")) return IdKind::sandbox;
     if (is("wait") || is("cancel")) return IdKind::operation;
     if (is("node") && path.size() == 2 && path.back() != "list") return IdKind::node;
     return IdKind::none;
 }
 
-Task<void> add_ids(client::Client& client, IdKind kind, Candidates& candidates) {
+Task<void> add_sandboxes(client::Client& client, bool live_only, Candidates& candidates) {
     client::ListQuery query;
     query.limit = kMostIds;
-    if (kind == IdKind::sandbox) {
-        auto list = co_await client.sandboxes(query, in(kPatience));
-        if (!list) co_return;
-        for (const auto& sandbox : list->sandboxes)
+    if (live_only)
+        for (const auto& [name, state] : domain::kSandboxStateNames)
+            if (domain::is_live(state)) query.states.emplace_back(name);
+    auto list = co_await client.sandboxes(query, in(kPatience));
+    if (!list) co_return;
+    for (const auto& sandbox : list->sandboxes)
+        if (!live_only || domain::is_live(sandbox.state))
             candidates.push_back({.word = sandbox.id.text(),
                                   .description = fmt::format("{} {}", to_text(sandbox.state), sandbox.spec.image)});
-    } else if (kind == IdKind::operation) {
-        auto list = co_await client.operations(query, in(kPatience));
-        if (!list) co_return;
-        for (const auto& operation : list->operations)
+}
+
+Task<void> add_unfinished_operations(client::Client& client, Candidates& candidates) {
+    client::ListQuery query;
+    query.limit = kMostIds;
+    for (const auto& [name, state] : domain::kOperationStateNames)
+        if (!domain::has_ended(state)) query.states.emplace_back(name);
+    auto list = co_await client.operations(query, in(kPatience));
+    if (!list) co_return;
+    for (const auto& operation : list->operations)
+        if (!domain::has_ended(operation.state))
             candidates.push_back(
                 {.word = operation.id.text(),
                  .description = fmt::format("{} {}", to_text(operation.kind), to_text(operation.state))});
+}
+
+Task<void> add_ids(client::Client& client, IdKind kind, Candidates& candidates) {
+    if (kind == IdKind::sandbox || kind == IdKind::live_sandbox) {
+        co_await add_sandboxes(client, kind == IdKind::live_sandbox, candidates);
+    } else if (kind == IdKind::operation) {
+        co_await add_unfinished_operations(client, candidates);
     } else {
         auto nodes = co_await client.nodes(in(kPatience));
         if (!nodes) co_return;

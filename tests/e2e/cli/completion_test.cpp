@@ -32,6 +32,25 @@ TEST_F(Completion, knows_the_ids_that_the_server_has) {
     EXPECT_THAT(complete({"exec", "--timeout", "3", id.substr(0, 30)}), ElementsAre(id));
 }
 
+// What can't be done any more is not offered.
+TEST_F(Completion, offers_only_what_is_still_live) {
+    const auto gone = sandbox();
+    const auto live = sandbox();
+    const auto operation = json({"delete", gone})["id"].get<std::string>();
+    const auto running = json({"exec", live, "--no-wait", "--", "sleep", "600"})["id"].get<std::string>();
+
+    for (const auto* command : {"exec", "delete", "extend"}) {
+        EXPECT_THAT(complete({command, gone}), IsEmpty()) << command;
+        EXPECT_THAT(complete({command, live}), ElementsAre(live)) << command;
+    }
+    EXPECT_THAT(complete({"inspect", gone}), ElementsAre(gone));
+    for (const auto* command : {"wait", "cancel"}) {
+        EXPECT_THAT(complete({command, operation}), IsEmpty()) << command;
+        EXPECT_THAT(complete({command, running}), ElementsAre(running)) << command;
+    }
+    EXPECT_EQ(run({"cancel", running}).status, 0);
+}
+
 TEST_F(Completion, is_silent_and_quick_without_a_server) {
     EXPECT_THAT(complete({"inspect", "--server", "http://127.0.0.1:9", ""}), IsEmpty());
 }
