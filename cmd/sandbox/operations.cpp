@@ -48,6 +48,15 @@ bool says_more_than_status(const domain::Operation& operation) {
     return *operation.error != fmt::format("command exited with status {}", operation.output->exit_code);
 }
 
+/// The operation's error, with what it means where that is one word.
+std::string reason(const domain::Operation& operation) {
+    const auto error = operation.error.value_or("the server gives no reason");
+    if (error != "interrupted") return error;
+    return "interrupted: the worker restarted while the command ran. It is not run again by itself; look at what it "
+           "left "
+           "before you repeat it";
+}
+
 }  // namespace
 
 Pending pending_create(const domain::Operation& operation) {
@@ -115,8 +124,7 @@ std::optional<int> exit_status(const domain::Operation& operation) {
 }
 
 std::unexpected<client::Failure> operation_failed(const domain::Operation& operation) {
-    return failure("operation_failed", fmt::format("{} failed: {}", to_text(operation.kind),
-                                                   operation.error.value_or("the server gives no reason")));
+    return failure("operation_failed", fmt::format("{} failed: {}", to_text(operation.kind), reason(operation)));
 }
 
 Outcome show_result(Output& output, const domain::Operation& operation) {
@@ -126,7 +134,7 @@ Outcome show_result(Output& output, const domain::Operation& operation) {
     } else if (operation.output) {
         show_streams(output, *operation.output);
         if (status && *status != kDone && says_more_than_status(operation))
-            output.err("sandbox: " + printable(*operation.error) + "\n");
+            output.err("sandbox: " + printable(reason(operation)) + "\n");
     } else if (status) {
         output.closing_note(
             fmt::format("{} of sandbox {} is done", to_text(operation.kind), operation.sandbox_id.text()));

@@ -70,13 +70,14 @@ void Output::discard() {
     err_.clear();
 }
 
-bool Output::flush() {
+Output::Flushed Output::flush() {
     const bool whole = write_all(STDOUT_FILENO, out_);
     const int number = errno;
-    write_all(STDERR_FILENO, err_);
-    errno = number;
+    const bool errors_whole = write_all(STDERR_FILENO, err_);
+    if (!whole) errno = number;
     discard();
-    return whole;
+    if (!whole) return Flushed::output_lost;
+    return errors_whole ? Flushed::whole : Flushed::errors_lost;
 }
 
 }  // namespace sandbox::cli

@@ -36,8 +36,9 @@ public:
 
     /// Forgets what was gathered.
     void discard();
-    /// Writes what was gathered; false when standard output took not all of it (errno says why).
-    [[nodiscard]] bool flush();
+    /// Writes what was gathered, and tells what did not take all of it (errno says why).
+    enum class Flushed { whole, output_lost, errors_lost };
+    [[nodiscard]] Flushed flush();
 
 private:
     bool json_;

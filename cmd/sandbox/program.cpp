@@ -96,12 +96,13 @@ private:
     int status_ = kFailed;
 };
 
-/// What standard output did not take is a failure, except that a reader who has seen enough is none of our business.
+/// What standard output or standard error did not take is a failure: a script must not take half an output for all of
+/// it. A reader who has seen enough needs no message.
 int flushed(Output& output, int status) {
-    if (output.flush()) return status;
-    if (errno != EPIPE)
+    const auto flushed = output.flush();
+    if (flushed == Output::Flushed::output_lost && errno != EPIPE)
         write_all(STDERR_FILENO, fmt::format("sandbox: standard output: {}\n", std::generic_category().message(errno)));
-    return kFailed;
+    return flushed == Output::Flushed::whole ? status : kFailed;
 }
 
 int run_action(const Action& action, const Globals& globals) {

@@ -6,22 +6,10 @@
 
 #include <sandbox/base/json_reader.hpp>
 
+#include "advice.hpp"
+
 namespace sandbox::cli {
 namespace {
-
-/// Nobody answered, as the client says by an empty code.
-bool from_connection(const client::Failure& failure) {
-    return failure.code.empty() && failure.status == 0 &&
-           (failure.error.code() == Code::unavailable || failure.error.code() == Code::deadline_exceeded);
-}
-
-std::string_view hint(const client::Failure& failure) {
-    if (from_connection(failure))
-        return "Is the server running there? `sandbox doctor` looks closer; `sandbox config set-server URL` saves "
-               "another address";
-    if (failure.status == 401) return "Set SANDBOX_TOKEN to this server's API token";
-    return "";
-}
 
 std::string code_of(const client::Failure& failure) {
     if (!failure.code.empty()) return failure.code;
@@ -32,7 +20,7 @@ std::string code_of(const client::Failure& failure) {
 
 std::string message_of(const client::Failure& failure) {
     std::string message = failure.error.message();
-    const auto more = hint(failure);
+    const auto more = advice(failure);
     if (!more.empty()) message += fmt::format(". {}", more);
     return message;
 }

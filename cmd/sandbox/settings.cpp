@@ -33,11 +33,12 @@ Environment process_environment() {
 }
 
 Result<http::Url> parse_server(std::string_view text) {
-    auto url = http::Url::parse(text);
-    if (!url) return url;
-    const bool web = text.starts_with("http://") || text.starts_with("https://");
-    if (!web || url->scheme == http::Url::Scheme::unix_socket)
+    // Before the parser looks, which takes more kinds of addresses and says so.
+    if (!text.starts_with("http://") && !text.starts_with("https://"))
         return fail(Code::invalid_argument, "a server's address begins with http:// or https://");
+    auto url = http::Url::parse(text);
+    if (!url && url.error().message().find("unix:///") != std::string::npos)
+        return fail(Code::invalid_argument, "not a usable URL: write it as http://host:port or https://host:port");
     return url;
 }
 

@@ -20,7 +20,7 @@ Table::Cell state_cell(domain::OperationState state) {
 }
 
 bool is_silent(const domain::Node& node, Timestamp now) {
-    return now - node.last_seen > kSilence;
+    return std::chrono::floor<std::chrono::seconds>(now - node.last_seen) > kSilence;
 }
 
 void Properties::add(std::string name, std::string value) {

@@ -13,8 +13,9 @@ namespace sandbox::cli {
 [[nodiscard]] Table::Cell state_cell(domain::SandboxState state);
 [[nodiscard]] Table::Cell state_cell(domain::OperationState state);
 
-/// How long a worker may be silent before we call it so: the server's own limit (45 s unless configured) is not told.
-inline constexpr std::chrono::seconds kSilence{60};
+/// How long a worker may be silent before we call it so: the default of server.heartbeat_timeout_seconds, in whole
+/// seconds as placement counts. The API does not tell what a server has it set to.
+inline constexpr std::chrono::seconds kSilence{45};
 [[nodiscard]] bool is_silent(const domain::Node& node, Timestamp now);
 
 /// Lines of "Name:  value" with the values in one column.

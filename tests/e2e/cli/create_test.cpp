@@ -108,6 +108,7 @@ TEST_F(Create, tells_why_nothing_fits) {
     const auto error = json_error({"create", "--image", kImage, "--require-label", "gpu=h100"});
 
     EXPECT_EQ(error["code"], "no_capacity");
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("`sandbox node list --json` shows which labels"));
     EXPECT_THAT(error["request_id"].get<std::string>(), Not(IsEmpty()));
     EXPECT_EQ(json({"list"}), nlohmann::json::array());
 }

@@ -59,11 +59,61 @@ TEST_F(Errors, of_standard_output_are_noticed) {
     EXPECT_THAT(ended.err, HasSubstr("No space left on device"));
 }
 
+// Nor is half a command's output taken for all of it, whichever stream is lost.
+TEST_F(Errors, of_a_commands_output_are_noticed_on_both_streams) {
+    const auto exec = program("sandbox") + " exec " + sandbox() + " -- sh -c 'echo out; echo err >&2'";
+    auto start = start_of({});
+    start.argv = {"sh", "-c", exec + " > /dev/full"};
+    const auto output_lost = run_program(start);
+    start.argv = {"sh", "-c", exec + " 2> /dev/full"};
+    const auto errors_lost = run_program(start);
+
+    EXPECT_EQ(output_lost.status, 1);
+    EXPECT_THAT(output_lost.err, HasSubstr("No space left on device"));
+    EXPECT_EQ(errors_lost.status, 1);
+    EXPECT_EQ(errors_lost.out, "out\n");
+}
+
 // A reader that has seen enough is none.
 TEST_F(Errors, of_a_closed_pipe_are_silent) {
     auto start = start_of({});
     start.argv = {"sh", "-c", program("sandbox") + " agent list | true"};
     EXPECT_EQ(run_program(start).err, "");
+}
+
+// The real sentence of the TLS layer, since the advice goes by its words.
+TEST(Tls, of_an_unknown_authority_names_the_option) {
+    const TemporaryDirectory folder;
+    const auto key = folder.path() + "/key.pem";
+    const auto certificate = folder.path() + "/cert.pem";
+    const auto made = run_program(
+        {.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                  "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate},
+         .environment = {},
+         .input = "",
+         .working_directory = ""});
+    ASSERT_EQ(made.status, 0) << made.err;
+    const Daemon daemon({.variables = {{"SANDBOX__SERVER__TLS_CERT_FILE", certificate},
+                                       {"SANDBOX__SERVER__TLS_KEY_FILE", key},
+                                       {"SANDBOX__SERVER__API_TOKEN", "an-api-token-for-tests-of-40-characters!"},
+                                       {"SANDBOX__SERVER__NODE_TOKEN", "a-node-token-for-tests-of-40-characters"}},
+                         .arguments = {"--role", "controller"},
+                         .wait_for_node = false});
+    const TemporaryDirectory home;
+    auto start = command("https://" + daemon.address(), home, {"list"});
+    start.environment["SANDBOX_TOKEN"] = "an-api-token-for-tests-of-40-characters!";
+
+    const auto refused = run_program(start);
+    start.environment["SANDBOX_CA_FILE"] = folder.path() + "/absent.pem";
+    const auto absent = run_program(start);
+    start.environment["SANDBOX_CA_FILE"] = certificate;
+    const auto trusted = run_program(start);
+
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("--ca-file"), HasSubstr("SANDBOX_CA_FILE")));
+    EXPECT_EQ(absent.status, 1);
+    EXPECT_THAT(absent.err, HasSubstr("--ca-file or SANDBOX_CA_FILE names it"));
+    EXPECT_EQ(trusted.status, 0) << trusted.err;
 }
 
 /// A server that wants a token.

@@ -1,5 +1,6 @@
 #include <report.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -7,7 +8,9 @@
 namespace sandbox::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 client::Failure answered(unsigned status, std::string code) {
     return {.error = Error(Code::unauthenticated, "the token is missing or wrong"),
@@ -29,6 +32,43 @@ TEST(Report, hints_at_what_helps) {
     EXPECT_THAT(message_of(not_answered()), HasSubstr("`sandbox config set-server URL`"));
     EXPECT_THAT(message_of(answered(401, "unauthorized")), HasSubstr("SANDBOX_TOKEN"));
     EXPECT_EQ(message_of(answered(404, "not_found")), "the token is missing or wrong");
+}
+
+client::Failure connection_failed(std::string message) {
+    return {.error = Error(Code::unavailable, std::move(message)), .code = "", .request_id = "", .status = 0};
+}
+
+// A certificate that nobody vouches for is no server that is down.
+TEST(Report, names_the_option_for_a_private_authority) {
+    const auto refused = message_of(connection_failed(
+        "can't connect to https://host: the certificate of host was refused: self-signed certificate"));
+    EXPECT_THAT(refused, AllOf(HasSubstr("--ca-file"), HasSubstr("SANDBOX_CA_FILE"), Not(HasSubstr("running there"))));
+    EXPECT_THAT(message_of(connection_failed("can't use the CA file /x: No such file")), HasSubstr("SANDBOX_CA_FILE"));
+}
+
+client::Failure no_capacity(std::string details) {
+    return {.error = Error(Code::resource_exhausted, "none of 3 nodes can take it").with_details(std::move(details)),
+            .code = "no_capacity",
+            .request_id = "r-7",
+            .status = 503};
+}
+
+// Each gate that removed nodes has its own way out, and none of them is to isolate less.
+TEST(Report, says_what_to_do_when_there_is_no_capacity) {
+    const auto asks = message_of(no_capacity(R"({"nodes": 3, "rejected": {"resources": 2, "reserve": 1}})"));
+    EXPECT_THAT(asks, AllOf(HasSubstr("--memory-mib"), HasSubstr("5 %"), Not(HasSubstr("solation"))));
+
+    for (const auto* gate :
+         {"draining", "stale", "pressure", "tunnels", "resources", "sandbox_limit", "labels", "reserve"}) {
+        const auto text = message_of(no_capacity(fmt::format(R"({{"nodes": 3, "rejected": {{"{}": 3}}}})", gate)));
+        EXPECT_GT(text.size(), std::string("none of 3 nodes can take it. ").size()) << gate;
+    }
+    const auto isolation = message_of(no_capacity(R"({"nodes": 3, "rejected": {"isolation": 3}})"));
+    EXPECT_THAT(isolation,
+                AllOf(HasSubstr("add one that does"), HasSubstr("never weakened"), Not(HasSubstr("--isolation"))));
+    EXPECT_THAT(message_of(no_capacity(R"({"nodes": 0, "rejected": {}})")), HasSubstr("Start a worker"));
+    for (const auto* foreign : {"", "[]", R"({"nodes": "x", "rejected": 5})"})
+        EXPECT_EQ(message_of(no_capacity(foreign)), "none of 3 nodes can take it");
 }
 
 TEST(Report, gives_programs_one_document) {

@@ -124,11 +124,14 @@ TEST_F(SavedSettings, that_are_broken_matter_only_when_they_decide) {
 
 TEST(ServerAddress, is_http_or_https_with_a_host_and_nothing_secret) {
     EXPECT_EQ(parse_server("https://sandbox.example.com/prefix/")->text(), "https://sandbox.example.com/prefix");
-    for (const auto* bad : {"unix:///var/run/docker.sock", "tcp://127.0.0.1:1", "ftp://a", "127.0.0.1:8080", "http://",
-                            "", "http://user:hunter2@host", "http://host?token=hunter2", "http://host#hunter2"}) {
+    for (const auto* bad :
+         {"http://a b", "unix:///var/run/docker.sock", "tcp://127.0.0.1:1", "ftp://a", "127.0.0.1:8080", "http://", "",
+          "http://user:hunter2@host", "http://host?token=hunter2", "http://host#hunter2"}) {
         const auto parsed = parse_server(bad);
         ASSERT_FALSE(parsed) << bad;
         EXPECT_THAT(parsed.error().message(), Not(HasSubstr("hunter2")));
+        // Nor is an address recommended that would be refused too.
+        EXPECT_THAT(parsed.error().message(), Not(HasSubstr("unix:"))) << bad;
     }
 }
 
