@@ -1,0 +1,180 @@
+// How sandboxes come and go.
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "checks.hpp"
+
+namespace sandbox::driver_check {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+std::int64_t ms_since(Clock::time_point begun) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun).count();
+}
+
+Task<std::string> probes(Kit& kit) {
+    const auto again = co_await kit.runtime().probe(in(20s));
+    expect(again.has_value(), again ? "" : again.error().message());
+    expect(again->tiers == kit.capabilities().tiers, "it names other tiers each time");
+    std::string tiers;
+    for (const auto tier : again->tiers) tiers += (tiers.empty() ? "" : ", ") + std::string(domain::to_text(tier));
+    co_return fmt::format("{} {}: {}{}", again->info.name, again->info.version, tiers,
+                          again->concurrent_exec ? "; execs side by side" : "; one exec at a time");
+}
+
+Task<std::string> creates(Kit& kit) {
+    const auto begun = Clock::now();
+    const auto id = co_await kit.create();
+    const auto took = ms_since(begun);
+    const auto said = co_await kit.exec(id, command({"echo", "ready"}));
+    expect(said.output.exit_code == 0 && said.output.stdout_text == "ready\n", describe(said));
+    co_return fmt::format("{} ms", took);
+}
+
+Task<std::string> creates_again(Kit& kit) {
+    const auto id = co_await kit.create();
+    co_await kit.sh(id, "echo kept > kept");
+    const auto again = co_await kit.try_create(id, kit.spec());
+    expect(again.has_value(), again ? "" : again.error().message());
+    const auto kept = co_await kit.sh(id, "cat kept");
+    expect(kept.output.stdout_text == "kept\n", "the second create did not leave the sandbox as it was");
+    co_return "";
+}
+
+Task<std::string> refuses_a_missing_image(Kit& kit) {
+    auto spec = kit.spec();
+    spec.image = "missing/no-such-image:local";
+    const auto id = kit.new_id();
+    const auto created = co_await kit.try_create(id, std::move(spec));
+    expect(!created, "a sandbox was made of an image that does not exist");
+    const auto used = co_await kit.try_exec(id, command({"true"}));
+    expect(!used, "after the failed create, commands run");
+    co_return created.error().message();
+}
+
+Task<std::string> starts_the_start_up_command(Kit& kit) {
+    auto spec = kit.spec();
+    spec.command = {"sh", "-c", "echo \"$1\" > started; sleep 300", "sh", "a  b"};
+    const auto id = co_await kit.create(std::move(spec));
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const auto seen = co_await kit.sh(id, "cat started");
+        if (seen.output.stdout_text == "a  b\n") co_return "";
+        co_await kit.pause(50ms);
+    }
+    throw Broken("spec.command was not run in /workspace");
+}
+
+Task<std::string> deletes(Kit& kit) {
+    const auto id = co_await kit.create();
+    const auto begun = Clock::now();
+    co_await kit.remove(id);
+    const auto took = ms_since(begun);
+    co_await kit.remove(id);
+    const auto late = co_await kit.try_exec(id, command({"true"}));
+    expect(!late, "commands run in a sandbox that was deleted");
+    co_return fmt::format("{} ms", took);
+}
+
+Task<std::string> deletes_the_unknown(Kit& kit) {
+    co_await kit.remove(kit.new_id());
+    co_return "";
+}
+
+Task<std::string> deletes_with_a_command_under_way(Kit& kit) {
+    const auto id = co_await kit.create();
+    const auto running = co_await begin(kit.try_exec(id, shell("sleep 120", 200)));
+    co_await kit.pause(300ms);
+    const auto begun = Clock::now();
+    co_await kit.remove(id);
+    expect(co_await running.wait(in(10s)), "the command's exec goes on after the delete");
+    co_return fmt::format("{} ms", ms_since(begun));
+}
+
+Task<std::string> lists(Kit& kit) {
+    const auto contains = [](const std::vector<domain::SandboxId>& ids, domain::SandboxId id) {
+        return std::ranges::find(ids, id) != ids.end();
+    };
+    const auto first = co_await kit.create();
+    const auto second = co_await kit.create();
+    auto ids = co_await kit.listed();
+    expect(contains(ids, first) && contains(ids, second), "a sandbox that is there is not listed");
+    co_await kit.remove(first);
+    ids = co_await kit.listed();
+    expect(!contains(ids, first), "a sandbox that was deleted is still listed");
+    expect(contains(ids, second), "a sandbox is not listed any more after another's delete");
+    co_return "";
+}
+
+Task<Result<void>> round_trip(Kit& kit) {
+    const auto id = kit.new_id();
+    auto created = co_await kit.try_create(id, kit.spec());
+    if (!created) co_return created;
+    auto said = co_await kit.try_exec(id, command({"echo", id.text()}));
+    if (!said) co_return fail(std::move(said.error()));
+    if (said->output.stdout_text != id.text() + "\n") co_return fail(Code::internal, describe(*said));
+    co_return co_await kit.runtime().destroy(id);
+}
+
+Task<std::string> comes_and_goes_many_times(Kit& kit) {
+    constexpr int kRounds = 5;
+    constexpr int kSideBySide = 4;
+    const auto before = kit.has("inventory") ? (co_await kit.listed()).size() : 0;
+    const auto begun = Clock::now();
+    for (int round = 0; round < kRounds; ++round) {
+        std::vector<Task<Result<void>>> trips;
+        for (int i = 0; i < kSideBySide; ++i) trips.push_back(round_trip(kit));
+        const auto ends = co_await all(std::move(trips));
+        for (const auto& end : ends) expect(end.has_value(), end ? "" : end.error().message());
+    }
+    if (kit.has("inventory"))
+        expect((co_await kit.listed()).size() == before, "sandboxes that were deleted are still listed");
+    co_return fmt::format("{} creates, execs and deletes, {} at a time, in {} ms", kRounds * kSideBySide, kSideBySide,
+                          ms_since(begun));
+}
+
+/// Wherever the create is, a delete ends it and leaves nothing.
+Task<std::string> deletes_what_is_being_created(Kit& kit) {
+    for (const auto delay : {0ms, 10ms, 30ms, 60ms, 100ms, 200ms}) {
+        const auto id = kit.new_id();
+        const auto creating = co_await begin(kit.try_create(id, kit.spec()));
+        co_await kit.pause(delay);
+        co_await kit.remove(id);
+        expect(co_await creating.wait(in(10s)), "the create goes on after the delete");
+        const auto used = co_await kit.try_exec(id, command({"true"}));
+        expect(!used, fmt::format("after a delete that came {} ms into the create, commands run", delay.count()));
+        if (!kit.has("inventory")) continue;
+        const auto ids = co_await kit.listed();
+        expect(std::ranges::find(ids, id) == ids.end(),
+               fmt::format("after a delete that came {} ms into the create, it is listed", delay.count()));
+    }
+    co_return "";
+}
+
+constexpr std::array kChecks{
+    Check{"probe", true, "says what it is, the same each time", probes},
+    Check{"create", true, "a create that has returned can run commands", creates},
+    Check{"create-again", true, "a create of what is there is no error and changes nothing", creates_again},
+    Check{"create-missing-image", true, "an image that does not exist fails the create", refuses_a_missing_image},
+    Check{"create-start-up", true, "the start-up command runs, with its arguments", starts_the_start_up_command},
+    Check{"delete", true, "a delete leaves nothing that runs commands, and a second one is no error", deletes},
+    Check{"delete-unknown", true, "a delete of nothing is no error", deletes_the_unknown},
+    Check{"delete-busy", true, "a delete ends the commands that are under way", deletes_with_a_command_under_way},
+    Check{"delete-create", true, "a delete at any moment of a create wins", deletes_what_is_being_created},
+    Check{"list", false, "names exactly the sandboxes that are there", lists},
+    Check{"repeat", true, "creates, execs and deletes again and again, several side by side",
+          comes_and_goes_many_times},
+};
+
+}  // namespace
+
+std::span<const Check> life_checks() {
+    return kChecks;
+}
+
+}  // namespace sandbox::driver_check
