@@ -33,8 +33,13 @@ public:
         auto answer = co_await std::move(request);
         shielded_ = false;
         if (answer) note(*answer);
-        if (cancelled_) throw boost::system::system_error(asio::error::operation_aborted);
+        throw_if_cancelled();
         co_return answer;
+    }
+    /// A request that was interrupted may come back as a failure like any other: what comes next must not take it for
+    /// one.
+    void throw_if_cancelled() const {
+        if (cancelled_) throw boost::system::system_error(asio::error::operation_aborted);
     }
 
     /// What is to be undone when the call is cancelled: a command killed, a sandbox that nobody has heard of deleted.

@@ -29,6 +29,19 @@ std::size_t boundary_before(std::string_view bytes, std::size_t at) {
     return continues_character(bytes[found]) ? at : found;
 }
 
+/// A cut is better seen at the end of a line, if one is near.
+constexpr std::size_t kNear = 200;
+
+std::size_t line_end_before(std::string_view bytes, std::size_t at) {
+    const auto found = bytes.substr(0, at).rfind('\n');
+    return found != std::string_view::npos && at - found <= std::min(kNear, at / 2) ? found + 1 : at;
+}
+std::size_t line_begin_after(std::string_view bytes, std::size_t at) {
+    const auto found = bytes.find('\n', at);
+    const auto near = std::min(kNear, (bytes.size() - at) / 2);
+    return found != std::string_view::npos && found - at <= near ? found + 1 : at;
+}
+
 }  // namespace
 
 std::string_view to_text(Stream stream) noexcept {
@@ -52,13 +65,13 @@ Page page_of(std::string_view bytes, std::size_t offset, std::size_t limit) {
 std::string cut(const std::string& bytes, std::size_t limit, const domain::Operation& operation, Stream stream) {
     if (bytes.size() <= limit) return to_utf8(bytes);
     const std::string_view all = bytes;
-    const auto head = boundary_before(all, limit / 2);
-    const auto tail = std::max(head, boundary_after(all, all.size() - (limit - limit / 2)));
+    const auto head = line_end_before(all, boundary_before(all, limit / 2));
+    const auto tail = line_begin_after(all, boundary_after(all, all.size() - (limit - limit / 2)));
     return fmt::format(
-        "{}\n[… {} of {} bytes are left out here. To read on: sandbox_operation with operation_id \"{}\", stream "
+        "{}{}[… {} of {} bytes are left out here. To read on: sandbox_operation with operation_id \"{}\", stream "
         "\"{}\", offset {} …]\n{}",
-        to_utf8(all.substr(0, head)), tail - head, all.size(), operation.id.text(), to_text(stream), head,
-        to_utf8(all.substr(tail)));
+        to_utf8(all.substr(0, head)), all.substr(0, head).ends_with('\n') ? "" : "\n", tail - head, all.size(),
+        operation.id.text(), to_text(stream), head, to_utf8(all.substr(tail)));
 }
 
 }  // namespace sandbox::mcp

@@ -39,8 +39,9 @@ std::string short_of(const std::string& details) {
     return fmt::format("of the hosts, {}", fmt::join(parts, ", "));
 }
 
-std::string no_capacity(const client::Failure& failure) {
+std::string no_capacity(const client::Failure& failure, std::string_view short_resources) {
     auto why = short_of(failure.error.details());
+    if (!short_resources.empty()) why += fmt::format("; short is {}", short_resources);
     return fmt::format(
         "No host can take this sandbox now{}{}. Delete sandboxes that are no longer needed, ask for less of what is "
         "short, or try again later. Do not weaken isolation, sensitivity, network or the risk flags to make it fit: "
@@ -53,14 +54,15 @@ std::string with_stop(std::string sentence) {
     return sentence;
 }
 
-std::string seconds(std::int64_t milliseconds) {
+std::string duration(std::int64_t milliseconds) {
+    if (milliseconds < 1000) return fmt::format("{} ms", milliseconds);
     return fmt::format("{:.1f} s", static_cast<double>(milliseconds) / 1000);
 }
 
 /// How a command ended, when that is no success.
 std::string verdict(const domain::Operation& operation) {
     const auto& output = *operation.output;
-    const auto time = seconds(output.duration_ms);
+    const auto time = duration(output.duration_ms);
     if (output.timed_out)
         return fmt::format(
             "The command was stopped at its time limit after {}, with all that it had started. Give a longer "
@@ -72,13 +74,14 @@ std::string verdict(const domain::Operation& operation) {
             "less, or create a sandbox with a larger memory_mib.",
             time, output.exit_code);
     const auto plain = fmt::format("command exited with status {}", output.exit_code);
-    const auto reason = operation.error && *operation.error != plain ? " (" + *operation.error + ")" : std::string();
+    const auto reason = operation.error && *operation.error != plain ? ": " + *operation.error : std::string();
     if (output.signal)
         return fmt::format(
             "The command was ended by signal {} after {} (exit status {}){}. The sandbox is still there.",
             *output.signal, time, output.exit_code, reason);
     return fmt::format(
-        "The command exited with status {} after {}{}. Its output says why; the sandbox is still there to try again.",
+        "The command exited with status {} after {}{}. The sandbox is still there: correct the cause and "
+        "try again.",
         output.exit_code, time, reason);
 }
 
@@ -119,7 +122,7 @@ ToolResult bad_arguments(const Error& problems) {
                                problems.message()));
 }
 
-std::string explain(const client::Failure& failure, std::string_view doing) {
+std::string explain(const client::Failure& failure, std::string_view doing, std::string_view short_resources) {
     const auto& message = failure.error.message();
     if (failure.status == 0) {
         log::warn("the server can't be reached", {{"error", message}});
@@ -135,7 +138,7 @@ std::string explain(const client::Failure& failure, std::string_view doing) {
             "Can't {}: the Sandbox server does not take this bridge's token. Ask the user to set SANDBOX_TOKEN in the "
             "client's configuration of this MCP server.",
             doing);
-    if (failure.code == "no_capacity") return no_capacity(failure);
+    if (failure.code == "no_capacity") return no_capacity(failure, short_resources);
     auto text = with_stop(fmt::format("Can't {}: {}", doing, message));
     if (failure.status == 404) text += " sandbox_list shows the sandboxes that there are.";
     if (failure.code == "rate_limited" || failure.status == 503) text += " Try again in a moment.";
@@ -173,7 +176,10 @@ std::string describe(const domain::Sandbox& sandbox) {
                             sandbox.spec.tenant, to_text(sandbox.spec.network),
                             domain::is_live(sandbox.state) ? "expires" : "last changed",
                             format_time(domain::is_live(sandbox.state) ? sandbox.expires_at : sandbox.updated_at));
-    if (sandbox.failure) text += fmt::format("; {}", *sandbox.failure);
+    // Of a sandbox that runs it is the last failed operation's.
+    if (sandbox.failure)
+        text += fmt::format("; {}: {}", sandbox.state == domain::SandboxState::failed ? "because" : "last failure",
+                            *sandbox.failure);
     return text;
 }
 
@@ -198,7 +204,7 @@ ToolResult account(const domain::Operation& operation, std::size_t max_output, c
         const auto output = streams(operation, max_output);
         if (good) {
             result.text = fmt::format("exit status 0 after {} (operation {})\n{}",
-                                      seconds(operation.output->duration_ms), operation.id.text(), output);
+                                      duration(operation.output->duration_ms), operation.id.text(), output);
         } else {
             result.text = fmt::format("(operation {})\n{}", operation.id.text(), output);
             make_error(result, verdict(operation));
@@ -206,7 +212,8 @@ ToolResult account(const domain::Operation& operation, std::size_t max_output, c
         return result;
     }
     if (good)
-        result.text = fmt::format("Done: {}.", describe(operation));
+        result.text = fmt::format("Done: {} of sandbox {} (operation {}).", to_text(operation.kind),
+                                  operation.sandbox_id.text(), operation.id.text());
     else
         make_error(result, with_stop(fmt::format("{} of sandbox {} failed: {}", to_text(operation.kind),
                                                  operation.sandbox_id.text(),

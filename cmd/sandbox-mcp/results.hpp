@@ -31,8 +31,9 @@ struct ToolResult {
 /// A call to the server that failed. `doing` says what was tried: "create the sandbox". Never names the server's
 /// address, which is the bridge's own affair.
 [[nodiscard]] ToolResult failed(const client::Failure& failure, std::string_view doing);
-/// The same as one sentence.
-[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing);
+/// The same as one sentence. `short_resources` says what a refusal for lack of capacity is about.
+[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing,
+                                  std::string_view short_resources = "");
 /// Turns a result into an error: `message` goes before the text and under "error".
 void make_error(ToolResult& result, const std::string& message);
 

@@ -1,8 +1,10 @@
 #include "steps.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sandbox::mcp {
 namespace {
@@ -19,7 +21,35 @@ std::string phase_of(const std::string& what, const domain::Operation& operation
     return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
 }
 
+/// "memory_mib (8192 asked, at most 2048 free on a host)" for each that no host has enough of.
+std::string short_resources(const std::vector<domain::Node>& nodes, const domain::Resources& asked) {
+    using Member = std::int64_t domain::Resources::*;
+    constexpr std::pair<std::string_view, Member> kMembers[] = {{"cpu_millis", &domain::Resources::cpu_millis},
+                                                                {"memory_mib", &domain::Resources::memory_mib},
+                                                                {"disk_mib", &domain::Resources::disk_mib},
+                                                                {"pids", &domain::Resources::pids}};
+    std::vector<std::string> parts;
+    for (const auto& [name, member] : kMembers) {
+        std::int64_t most = 0;
+        for (const auto& node : nodes)
+            if (!node.draining) most = std::max(most, node.capacity.available.*member);
+        if (most < asked.*member)
+            parts.push_back(fmt::format("{} ({} asked, at most {} free on a host)", name, asked.*member, most));
+    }
+    if (parts.empty()) return "a host that has all of it at once";
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 }  // namespace
+
+Task<ToolResult> create_refused(Bridge& bridge, client::Failure failure, domain::Resources asked) {
+    std::string short_of;
+    if (failure.code == "no_capacity" && failure.error.details().find("\"resources\"") != std::string::npos) {
+        auto nodes = co_await bridge.client().nodes(in(kRequestTime));
+        if (nodes) short_of = short_resources(*nodes, asked);
+    }
+    co_return refusal(explain(failure, "create the sandbox", short_of));
+}
 
 Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, domain::Operation operation,
                                                  std::chrono::seconds limit, std::string what) {
@@ -27,7 +57,9 @@ Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, dom
     call.say(phase_of(what, operation));
     client::Waiting waiting{.round_seconds = call.watched() ? kWatchedRound : kRound,
                             .on_progress = [&](const domain::Operation& now) { call.say(phase_of(what, now)); }};
-    co_return co_await bridge.client().wait(operation.id, in(limit), std::move(waiting));
+    auto ended = co_await bridge.client().wait(operation.id, in(limit), std::move(waiting));
+    call.throw_if_cancelled();
+    co_return ended;
 }
 
 Task<client::Answer<api::SandboxAndOperation>> create_sandbox(Bridge& bridge, Call& call, domain::SandboxSpec spec,
@@ -46,6 +78,7 @@ Task<client::Answer<api::SandboxAndOperation>> create_sandbox(Bridge& bridge, Ca
     if (!operation) co_return created;
     created->operation = std::move(*operation);
     auto sandbox = co_await client.sandbox(created->sandbox.id, in(kRequestTime));
+    call.throw_if_cancelled();
     if (sandbox) created->sandbox = std::move(*sandbox);
     co_return created;
 }

@@ -8,6 +8,7 @@
 
 #include "bridge.hpp"
 #include "call.hpp"
+#include "results.hpp"
 
 namespace sandbox::mcp {
 
@@ -27,6 +28,9 @@ Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, dom
 /// it afterwards.
 Task<client::Answer<api::SandboxAndOperation>> create_sandbox(Bridge& bridge, Call& call, domain::SandboxSpec spec,
                                                               bool wait);
+
+/// A create that was refused: an error that names the resource that the hosts are short of, if that is why.
+Task<ToolResult> create_refused(Bridge& bridge, client::Failure failure, domain::Resources asked);
 
 /// Asks for a command to be run and, with `wait`, waits for its end. A cancel kills it. Afterwards the call owns
 /// nothing.

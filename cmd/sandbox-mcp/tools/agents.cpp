@@ -85,9 +85,10 @@ Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
     auto asked = read(arguments, bridge.options());
     if (!asked) co_return bad_arguments(asked.error());
     const auto max_output = bridge.options().max_output;
+    const auto resources = asked->spec.resources;
     auto created = co_await create_sandbox(bridge, call, std::move(asked->spec), asked->wait);
     call.disown();
-    if (!created) co_return failed(created.error(), "create the agent's sandbox");
+    if (!created) co_return co_await create_refused(bridge, std::move(created.error()), resources);
 
     auto result = account_of_create(*created, max_output, "create_operation");
     result.structure["agent_operation"] = nullptr;

@@ -59,9 +59,10 @@ Result<Asked> read(const nlohmann::json& arguments, const Options& options) {
 Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
     auto asked = read(arguments, bridge.options());
     if (!asked) co_return bad_arguments(asked.error());
+    const auto resources = asked->spec.resources;
     auto created = co_await create_sandbox(bridge, call, std::move(asked->spec), asked->wait);
     call.disown();
-    if (!created) co_return failed(created.error(), "create the sandbox");
+    if (!created) co_return co_await create_refused(bridge, std::move(created.error()), resources);
     co_return account_of_create(*created, bridge.options().max_output, "operation");
 }
 
