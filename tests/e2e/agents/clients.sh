@@ -9,7 +9,7 @@ usage() {
   cat <<'TXT'
 Usage: tests/e2e/agents/clients.sh [--programs DIR] [--clients DIR]
 
-  --programs DIR  where sandbox is (build/dev/bin)
+  --programs DIR  where sandbox and sandbox-mcp are (build/dev/bin)
   --clients DIR   where codex, claude and gemini are, in place of those from npm
 Ends with "N passed, N failed".
 TXT
@@ -71,5 +71,9 @@ check 'gemini takes what mcp-config prints' sh -c 'sandbox mcp-config --client g
 check 'gemini starts that with the token' starts_with_token gemini mcp list
 check 'claude takes what mcp-config prints' sh -c 'claude mcp remove sandbox --scope user && claude mcp add-json --scope user sandbox "$(sandbox mcp-config --client claude | node -e "process.stdout.write(JSON.stringify(JSON.parse(require(\"fs\").readFileSync(0)).mcpServers.sandbox))")"'
 check 'claude starts that with the token' starts_with_token claude mcp get sandbox
+# The bridge itself, without a server: it starts all the same, and a client may list its tools.
+cp -f "$programs/sandbox-mcp" "$work/bin/sandbox-mcp"
+check 'claude connects with the bridge itself' says Connected claude mcp get sandbox
+check 'gemini connects with the bridge itself' sh -c 'cd "$HOME" && gemini mcp list 2>&1 | grep Connected'
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
