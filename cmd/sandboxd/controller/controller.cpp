@@ -28,12 +28,15 @@ Controller::Controller(asio::any_io_executor executor, ControllerSettings settin
                        events::EventBus& bus, async::Clock& clock)
     : settings_(std::move(settings)),
       store_(store),
-      bus_(bus),
       clock_(clock),
       router_([](unsigned status, const std::string& message, const std::string& request_id) {
           return error_response(status, message, request_id);
       }),
-      tasks_(std::move(executor)) {
+      tasks_(std::move(executor)),
+      feed_(
+          [&store](store::EventFilter filter, Deadline deadline) { return store.events(std::move(filter), deadline); },
+          tasks_),
+      publisher_(store, bus, metrics_) {
     router_.observe(
         [this](const http::Request& request, std::string_view route, unsigned status, std::chrono::microseconds took) {
             metrics_.request_served(request.method, route, status, took);
@@ -51,6 +54,7 @@ Controller::Controller(asio::any_io_executor executor, ControllerSettings settin
     add_sandbox_routes();
     add_operation_routes();
     add_node_routes();
+    add_event_routes();
     add_worker_routes();
     add_tunnel_routes();
     check_against_openapi();
@@ -116,7 +120,22 @@ Task<http::Response> Controller::health(http::Request request, bool ready) {
     health.version = version();
     health.store = store_.kind();
     health.now = clock_.now();
+    if (ready) health.events = co_await event_lag();
     co_return json_response(200, health);
+}
+
+Task<std::optional<api::EventLag>> Controller::event_lag() {
+    if (std::chrono::steady_clock::now() - lag_looked_up_ >= kLagLifetime) {
+        lag_looked_up_ = std::chrono::steady_clock::now();
+        auto statistics = co_await store_.statistics(in(kReadyTimeout));
+        lag_.reset();
+        if (statistics) {
+            const auto oldest = statistics->oldest_unpublished.value_or(clock_.now());
+            const auto age = std::chrono::floor<std::chrono::seconds>(clock_.now() - oldest).count();
+            lag_ = api::EventLag{static_cast<std::int64_t>(statistics->outbox), std::max<std::int64_t>(age, 0)};
+        }
+    }
+    co_return lag_;
 }
 
 Task<http::Response> Controller::metrics(http::Request request) {
@@ -124,7 +143,7 @@ Task<http::Response> Controller::metrics(http::Request request) {
     if (!statistics) co_return error_response(statistics.error(), request);
     http::Response response;
     response.headers.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    response.body = metrics_.exposition(*statistics, clock_.now());
+    response.body = metrics_.exposition(*statistics, clock_.now(), feed_.followers());
     co_return response;
 }
 
@@ -148,13 +167,22 @@ void Controller::add_tunnel_routes() {
 
 void Controller::start() {
     tasks_.spawn("sweep", sweep_forever());
-    tasks_.spawn("publish events", publish_forever());
+    tasks_.spawn("publish events", publisher_.run());
+}
+
+void Controller::begin_stop() {
+    stopping_ = true;
+    feed_.stop();
 }
 
 Task<void> Controller::stop(Deadline deadline) {
     begin_stop();
     tasks_.cancel();
-    if (!co_await tasks_.join(deadline)) log::warn("background work did not end in time");
+    if (!co_await tasks_.join(deadline)) {
+        log::warn("background work did not end in time");
+        co_return;
+    }
+    co_await publisher_.flush(std::min(deadline, in(kLastEvents)));
 }
 
 }  // namespace sandbox::sandboxd

@@ -4,13 +4,16 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <sandbox/api/messages.hpp>
 #include <sandbox/async/clock.hpp>
 #include <sandbox/async/task_group.hpp>
 #include <sandbox/events/event_bus.hpp>
 #include <sandbox/http/router.hpp>
 #include <sandbox/store/store.hpp>
 
+#include "event_feed.hpp"
 #include "metrics.hpp"
+#include "publisher.hpp"
 #include "settings.hpp"
 
 namespace sandbox::sandboxd {
@@ -28,8 +31,8 @@ public:
     /// Starts the sweeps and the outbox's publisher.
     void start();
     /// Lets long polls answer with what they have, from now on; the server's stop can then wait for them.
-    void begin_stop() noexcept { stopping_ = true; }
-    /// Ends the background work. Afterwards nothing of this object runs.
+    void begin_stop();
+    /// Ends the background work, and publishes what is still to be. Afterwards nothing of this object runs.
     Task<void> stop(Deadline deadline);
 
 private:
@@ -37,6 +40,7 @@ private:
     void add_sandbox_routes();
     void add_operation_routes();
     void add_node_routes();
+    void add_event_routes();
     void add_worker_routes();
     void add_tunnel_routes();
     void add(std::string method, std::string pattern, http::Handler handler);  // operators, small bodies
@@ -46,6 +50,8 @@ private:
     // meta
     Task<http::Response> health(http::Request request, bool ready);
     Task<http::Response> metrics(http::Request request);
+    /// What waits for the bus, looked up every few seconds at most: anyone may ask. nullopt when the store can't say.
+    Task<std::optional<api::EventLag>> event_lag();
     // sandboxes
     Task<http::Response> create(http::Request request);
     Task<http::Response> list_sandboxes(http::Request request);
@@ -61,6 +67,8 @@ private:
     Task<http::Response> list_nodes(http::Request request);
     Task<http::Response> show_node(http::Request request);
     Task<http::Response> drain(http::Request request);
+    // events
+    Task<http::Response> events(http::Request request);
     // workers
     Task<http::Response> register_node(http::Request request);
     Task<http::Response> heartbeat(http::Request request);
@@ -74,15 +82,17 @@ private:
 
     // background (sweeps.cpp)
     Task<void> sweep_forever();
-    Task<void> publish_forever();
 
     ControllerSettings settings_;
     store::Store& store_;
-    events::EventBus& bus_;
     async::Clock& clock_;
     Metrics metrics_;
     http::Router router_;
     async::TaskGroup tasks_;
+    EventFeed feed_;
+    Publisher publisher_;
+    std::optional<api::EventLag> lag_;
+    std::chrono::steady_clock::time_point lag_looked_up_{};
     bool stopping_ = false;
 };
 

@@ -10,6 +10,10 @@ namespace sandbox::sandboxd {
 inline constexpr std::chrono::seconds kStoreTimeout{5};
 /// For the store to show that it lives, at /readyz.
 inline constexpr std::chrono::seconds kReadyTimeout{2};
+/// How old what /readyz says of the events may be.
+inline constexpr std::chrono::seconds kLagLifetime{5};
+/// For the last events to leave when the daemon stops.
+inline constexpr std::chrono::seconds kLastEvents{3};
 /// The longest that an answer is held back by wait_seconds.
 inline constexpr std::int64_t kMaxWaitSeconds = 60;
 /// How often a long poll looks whether the daemon is stopping.

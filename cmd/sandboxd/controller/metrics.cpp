@@ -52,6 +52,9 @@ struct Metrics::Families {
     prometheus::Gauge& outbox = gauge(registry, "sandbox_outbox_events", "Events not yet accepted by the bus").Add({});
     prometheus::Gauge& outbox_age =
         gauge(registry, "sandbox_outbox_oldest_seconds", "Age of the oldest event not yet accepted by the bus").Add({});
+    prometheus::Gauge& followers =
+        gauge(registry, "sandbox_event_followers", "Streams of events (GET /v1/events?follow=true) that are open")
+            .Add({});
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {
@@ -86,7 +89,7 @@ void Metrics::swept(const store::Swept& swept) {
     families_->requeued.Increment(static_cast<double>(swept.releases));
 }
 
-std::string Metrics::exposition(const store::Statistics& statistics, Timestamp now) {
+std::string Metrics::exposition(const store::Statistics& statistics, Timestamp now, std::size_t followers) {
     for (const auto& [name, state] : domain::kSandboxStateNames) {
         const auto found = statistics.sandboxes.find(state);
         const auto count = found == statistics.sandboxes.end() ? 0 : found->second;
@@ -100,6 +103,7 @@ std::string Metrics::exposition(const store::Statistics& statistics, Timestamp n
     families_->nodes.Set(static_cast<double>(statistics.nodes));
     families_->stale_nodes.Set(static_cast<double>(statistics.stale_nodes));
     families_->pending.Set(static_cast<double>(statistics.pending_assignments));
+    families_->followers.Set(static_cast<double>(followers));
     families_->outbox.Set(static_cast<double>(statistics.outbox));
     families_->outbox_age.Set(statistics.oldest_unpublished
                                   ? std::chrono::duration<double>(now - *statistics.oldest_unpublished).count()

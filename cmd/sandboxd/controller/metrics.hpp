@@ -23,8 +23,8 @@ public:
     void publish_failed();
     void swept(const store::Swept& swept);
 
-    /// The text exposition of everything counted so far and of the store's numbers now.
-    [[nodiscard]] std::string exposition(const store::Statistics& statistics, Timestamp now);
+    /// The text exposition of everything counted so far, of the store's numbers now and of how many follow the events.
+    [[nodiscard]] std::string exposition(const store::Statistics& statistics, Timestamp now, std::size_t followers);
 
 private:
     struct Families;

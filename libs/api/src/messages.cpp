@@ -50,6 +50,21 @@ Health::Tunnels read_tunnels(const json& value, const std::string& path, Problem
     return tunnels;
 }
 
+EventLag read_lag(const json& value, const std::string& path, Problems& problems) {
+    ObjectReader reader(value, path, problems, UnknownFields::ignore);
+    return {reader.optional_integer("unpublished", 0, kMost).value_or(0),
+            reader.optional_integer("oldest_seconds", 0, kMost).value_or(0)};
+}
+
+LoggedEvent read_logged(const json& value, const std::string& path, Problems& problems) {
+    LoggedEvent logged;
+    logged.event = domain::read_event(value, path, problems);
+    if (!value.is_object()) return logged;  // said already
+    ObjectReader reader(value, path, problems, UnknownFields::ignore);
+    logged.sequence = static_cast<std::uint64_t>(reader.integer("sequence", 0, kMost));
+    return logged;
+}
+
 /// A time that is only shown: one that can't be read is worth no failure.
 Timestamp time_or_epoch(ObjectReader& reader, std::string_view name) {
     return parse_time(reader.optional_string(name).value_or("")).value_or(Timestamp{});
@@ -69,7 +84,10 @@ void to_json(json& out, const Health& value) {
              {"public_scheme", or_null(tunnels.public_scheme)},
              {"protocols", tunnels.protocols},
              {"local_relay_enabled", tunnels.local_relay_enabled},
-             {"local_relay_url", or_null(tunnels.local_relay_url)}}}};
+             {"local_relay_url", or_null(tunnels.local_relay_url)}}},
+           {"events", nullptr}};
+    if (value.events)
+        out["events"] = {{"unpublished", value.events->unpublished}, {"oldest_seconds", value.events->oldest_seconds}};
 }
 
 void to_json(json& out, const SandboxAndOperation& value) {
@@ -82,6 +100,15 @@ void to_json(json& out, const SandboxList& value) {
 
 void to_json(json& out, const OperationList& value) {
     out = {{"operations", value.operations}, {"next_cursor", or_null(value.next_cursor)}};
+}
+
+void to_json(json& out, const LoggedEvent& value) {
+    out = value.event;
+    out["sequence"] = value.sequence;
+}
+
+void to_json(json& out, const EventList& value) {
+    out = {{"events", value.events}, {"next", value.next}};
 }
 
 void to_json(json& out, const RegisterAnswer& value) {
@@ -107,6 +134,7 @@ Result<Health> read_health(std::string_view body) {
         health.now = time_or_epoch(reader, "now");
         if (const auto* field = reader.field("tunnels"))
             health.tunnels = read_tunnels(*field, "tunnels", reader.problems());
+        if (const auto* field = reader.field("events")) health.events = read_lag(*field, "events", reader.problems());
         return health;
     });
 }
@@ -141,6 +169,18 @@ Result<OperationList> read_operation_list(std::string_view body) {
         return OperationList{items(reader, "operations", domain::read_operation),
                              reader.optional_string("next_cursor")};
     });
+}
+
+Result<EventList> read_event_list(std::string_view body) {
+    return read_answer(body, [](ObjectReader& reader) {
+        (void)reader.required_field("events");
+        return EventList{items(reader, "events", read_logged),
+                         static_cast<std::uint64_t>(reader.integer("next", 0, kMost))};
+    });
+}
+
+Result<LoggedEvent> read_logged_event(std::string_view data) {
+    return read_body(data, [](const json& value, Problems& problems) { return read_logged(value, "", problems); });
 }
 
 Result<std::vector<domain::Node>> read_node_list(std::string_view body) {

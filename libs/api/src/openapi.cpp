@@ -130,8 +130,11 @@ json parameter(const Parameter& row) {
 
 json content(std::string_view schema) {
     if (schema == "text") return {{"text/plain", {{"schema", {{"type", "string"}}}}}};
-    auto body = schema == "object" ? json{{"type", "object"}} : reference("schemas", schema);
-    return {{"application/json", {{"schema", std::move(body)}}}};
+    const auto name = take(schema, " ");
+    auto body = name == "object" ? json{{"type", "object"}} : reference("schemas", name);
+    json all{{"application/json", {{"schema", std::move(body)}}}};
+    if (schema == "stream") all["text/event-stream"] = {{"schema", {{"type", "string"}}}};
+    return all;
 }
 
 struct ErrorStatus {

@@ -18,6 +18,11 @@ constexpr Parameter kParameters[] = {
      "Answer when the operation has ended or the time is up, whichever is first."},
     {"lease_limit", "query", "limit", "integer 1..100 = 8", "At most so many assignments."},
     {"lease_wait", "query", "wait_seconds", "integer 0..60 = 0", "Answer as soon as there is work."},
+    {"after", "query", "after", "integer 0.. = 0", "Only events with a higher number."},
+    {"event_limit", "query", "limit", "integer 1..1000 = 100", "At most so many; not with follow."},
+    {"follow", "query", "follow", "boolean = false", "Server-sent events that go on, in place of a page."},
+    {"last_event_id", "header", "Last-Event-ID", "integer 0..",
+     "What a stream's reader sends when it connects again; counts for more than after."},
     {"domain", "query", "domain", "string", "The exact hostname."},
     {"subdomain", "query", "subdomain", "string", "The label that is asked for."},
     {"idempotency_key", "header", "Idempotency-Key", "string 1..128",
@@ -61,6 +66,10 @@ constexpr Endpoint kEndpoints[] = {
      "Cancel a pending operation or an exec", "id wait_seconds idempotency_key", "", "202 OperationAnswer",
      "400 401 404 409 503",
      "What is pending fails at once; a running exec is killed with its whole process tree; anything else is 409."},
+
+    {"GET", "/v1/events", Caller::operators, "listEvents", "The event log, oldest first, or a stream of it",
+     "after tenant event_limit follow last_event_id", "", "200 EventList stream", "400 401 503",
+     "A stream's events carry their number as id and a LoggedEvent as data; it goes on until either side ends it."},
 
     {"GET", "/v1/nodes", Caller::operators, "listNodes", "The fleet and its capacity", "", "", "200 NodeList",
      "401 503"},

@@ -134,7 +134,18 @@ std::vector<Schema> state_schemas() {
           {"stderr_bytes", "integer 0.."},
           {"duration_ms", "integer 0.."},
           {"stdout_base64", "string?", "The exact kept bytes, when they are not UTF-8."},
-          {"stderr_base64", "string?"}}}};
+          {"stderr_base64", "string?"}}},
+        {"LoggedEvent",
+         "What happened, with its number in the log. The same without sequence goes to the bus.",
+         Use::written,
+         {{"sequence", "integer 0..", "Numbers only grow; there may be gaps."},
+          {"event_id", "uuid", "What one knows an event by that has come twice."},
+          {"event_type", "string", "sandbox.scheduled, sandbox.lost, node.stale, …"},
+          {"tenant", "string?", "null for what happens to nodes."},
+          {"sandbox_id", "uuid?", "null for what happens to nodes."},
+          {"node_id", "uuid"},
+          {"timestamp", "time"},
+          {"attributes", "{string}", "state, isolation, and more by the type."}}}};
 }
 
 }  // namespace

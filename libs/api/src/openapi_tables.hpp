@@ -62,8 +62,10 @@ struct Endpoint {
     std::string_view summary;
     std::string_view parameters;  // names, separated by spaces
     std::string_view request;     // schema of the body; "" when it takes none
-    std::string_view answers;     // "202 OperationAnswer", several separated by "; ", a status alone has no body
-    std::string_view errors;      // statuses
+    /// "202 OperationAnswer", several separated by "; "; a status alone has no body, and "stream" behind the schema
+    /// says that the answer may be server-sent events too.
+    std::string_view answers;
+    std::string_view errors;  // statuses
     std::string_view description = "";
 };
 [[nodiscard]] std::span<const Endpoint> endpoints();

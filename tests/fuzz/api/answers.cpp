@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read(body, api::read_register_answer);
     read(body, api::read_heartbeat_answer);
     read(body, api::read_lease_answer);
+    read(body, api::read_event_list);
+    read(body, api::read_logged_event);
     (void)api::read_operation_answer(body);
     (void)api::read_node_list(body);
     for (unsigned status : {301U, 404U, 503U}) {

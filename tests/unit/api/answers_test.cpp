@@ -43,6 +43,17 @@ domain::Operation operation() {
     return value;
 }
 
+LoggedEvent event(std::uint64_t sequence) {
+    LoggedEvent value;
+    value.sequence = sequence;
+    value.event.event_type = "sandbox.scheduled";
+    value.event.tenant = "acme";
+    value.event.sandbox_id = id<domain::SandboxId>(1);
+    value.event.timestamp = kNow;
+    value.event.attributes = {{"state", "scheduled"}};
+    return value;
+}
+
 domain::Assignment assignment() {
     domain::Assignment value;
     value.id = id<domain::AssignmentId>(4);
@@ -72,6 +83,9 @@ TEST(Answers, survive_the_way_from_server_to_client) {
     LeaseAnswer lease{{assignment()}, {id<domain::OperationId>(3)}};
     Health health;
     health.now = kNow;
+    Health ready = health;
+    ready.events = EventLag{.unpublished = 3, .oldest_seconds = 60};
+    EventList events{{event(7), event(9)}, 12};
 
     EXPECT_EQ(there_and_back(both, read_sandbox_and_operation), json(both));
     EXPECT_EQ(there_and_back(sandbox(), read_sandbox_answer), json(sandbox()));
@@ -81,6 +95,9 @@ TEST(Answers, survive_the_way_from_server_to_client) {
     EXPECT_EQ(there_and_back(heartbeat, read_heartbeat_answer), json(heartbeat));
     EXPECT_EQ(there_and_back(lease, read_lease_answer), json(lease));
     EXPECT_EQ(there_and_back(health, read_health), json(health));
+    EXPECT_EQ(there_and_back(ready, read_health), json(ready));
+    EXPECT_EQ(there_and_back(events, read_event_list), json(events));
+    EXPECT_EQ(there_and_back(event(7), read_logged_event), json(event(7)));
 }
 
 TEST(Answers, wrap_an_operation) {
@@ -123,6 +140,9 @@ TEST(Answers, that_are_none_are_refused) {
     EXPECT_FALSE(read_operation_list("{}"));
     EXPECT_FALSE(read_node_list("{}"));
     EXPECT_FALSE(read_lease_answer("{}"));
+    EXPECT_FALSE(read_event_list("{}"));
+    EXPECT_FALSE(read_event_list(R"({"events": [5], "next": 1})"));
+    EXPECT_FALSE(read_logged_event("[]"));
     EXPECT_FALSE(read_health("{}"));
     EXPECT_FALSE(read_sandbox_answer("<html>"));
     EXPECT_THAT(read_sandbox_and_operation("{}").error().message(), HasSubstr("sandbox: is required"));

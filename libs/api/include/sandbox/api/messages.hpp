@@ -12,6 +12,7 @@
 #include <sandbox/base/error.hpp>
 #include <sandbox/base/time.hpp>
 #include <sandbox/domain/assignment.hpp>
+#include <sandbox/domain/event.hpp>
 #include <sandbox/domain/node.hpp>
 #include <sandbox/domain/operation.hpp>
 #include <sandbox/domain/sandbox.hpp>
@@ -42,6 +43,12 @@ namespace sandbox::api {
 [[nodiscard]] std::string register_request(const domain::Node& node);
 [[nodiscard]] std::string release_request(const std::vector<domain::AssignmentId>& ids);
 
+/// What waits for the bus.
+struct EventLag {
+    std::int64_t unpublished = 0;
+    std::int64_t oldest_seconds = 0;  // 0 when nothing waits
+};
+
 struct Health {
     std::string status = "ok";
     std::string version;
@@ -55,6 +62,7 @@ struct Health {
         bool local_relay_enabled = false;
         std::optional<std::string> local_relay_url;
     } tunnels;
+    std::optional<EventLag> events;  // of /readyz, when the store could tell
 };
 void to_json(nlohmann::json& json, const Health& value);
 
@@ -69,6 +77,15 @@ struct SandboxList {
 struct OperationList {
     std::vector<domain::Operation> operations;
     std::optional<std::string> next_cursor;
+};
+/// An event with its number in the log; one object in JSON.
+struct LoggedEvent {
+    std::uint64_t sequence = 0;
+    domain::Event event;
+};
+struct EventList {
+    std::vector<LoggedEvent> events;
+    std::uint64_t next = 0;  // the `after` that goes on from here
 };
 struct RegisterAnswer {
     domain::NodeId node_id;
@@ -86,6 +103,8 @@ struct LeaseAnswer {
 void to_json(nlohmann::json& json, const SandboxAndOperation& value);
 void to_json(nlohmann::json& json, const SandboxList& value);
 void to_json(nlohmann::json& json, const OperationList& value);
+void to_json(nlohmann::json& json, const LoggedEvent& value);
+void to_json(nlohmann::json& json, const EventList& value);
 void to_json(nlohmann::json& json, const RegisterAnswer& value);
 void to_json(nlohmann::json& json, const HeartbeatAnswer& value);
 void to_json(nlohmann::json& json, const LeaseAnswer& value);
@@ -100,6 +119,9 @@ void to_json(nlohmann::json& json, const LeaseAnswer& value);
 [[nodiscard]] Result<OperationList> read_operation_list(std::string_view body);
 [[nodiscard]] Result<std::vector<domain::Node>> read_node_list(std::string_view body);
 [[nodiscard]] Result<domain::Node> read_node_answer(std::string_view body);
+[[nodiscard]] Result<EventList> read_event_list(std::string_view body);
+/// The data of one server-sent event.
+[[nodiscard]] Result<LoggedEvent> read_logged_event(std::string_view data);
 [[nodiscard]] Result<RegisterAnswer> read_register_answer(std::string_view body);
 [[nodiscard]] Result<HeartbeatAnswer> read_heartbeat_answer(std::string_view body);
 [[nodiscard]] Result<LeaseAnswer> read_lease_answer(std::string_view body);
