@@ -13,6 +13,7 @@ void add_commands(CommandLine& line) {
     add_wait(line);
     add_cancel(line);
     add_operations(line);
+    add_events(line);
     add_node(line);
     add_agent(line);
     add_tunnels(line);

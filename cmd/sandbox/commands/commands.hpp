@@ -17,6 +17,7 @@ void add_delete(CommandLine& line);
 void add_wait(CommandLine& line);
 void add_cancel(CommandLine& line);
 void add_operations(CommandLine& line);
+void add_events(CommandLine& line);
 void add_node(CommandLine& line);
 void add_agent(CommandLine& line);
 void add_tunnels(CommandLine& line);

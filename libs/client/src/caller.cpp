@@ -12,6 +12,10 @@ bool fits_header(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+Failure unanswered(Error error) {
+    return {.error = std::move(error), .code = "", .request_id = "", .status = 0};
+}
+
 Failure from_response(const http::Response& response) {
     auto received = api::from_answer(response.status, response.body);
     Failure failure{.error = std::move(received.error),
@@ -31,17 +35,17 @@ Caller::Caller(asio::any_io_executor executor, Settings settings, std::size_t re
                                                       .ca_file = settings_.ca_file,
                                                       .response_limit_bytes = response_limit_bytes}) {}
 
-Task<Answer<std::string>> Caller::send(Call call, Deadline deadline) {
+Answer<http::Request> Caller::request_of(Call call, std::string accept) const {
     http::Request request;
     request.method = std::move(call.method);
     request.target = std::move(call.target);
     request.body = std::move(call.body);
-    request.headers.add("Accept", "application/json");
+    request.headers.add("Accept", std::move(accept));
     if (request.method == "POST") request.headers.add("Content-Type", "application/json");
     if (!call.idempotency_key.empty()) request.headers.add("Idempotency-Key", std::move(call.idempotency_key));
     if (!settings_.token.empty()) {
         if (!fits_header(settings_.token.reveal()))
-            co_return std::unexpected(
+            return std::unexpected(
                 Failure{.error = Error(Code::invalid_argument,
                                        "the token holds white space or other characters that no header can carry"),
                         .code = "",
@@ -50,12 +54,31 @@ Task<Answer<std::string>> Caller::send(Call call, Deadline deadline) {
         request.headers.add("Authorization", "Bearer " + settings_.token.reveal());
     }
 
-    auto response = co_await http_.send(std::move(request), deadline);
-    if (!response)
-        co_return std::unexpected(
-            Failure{.error = std::move(response.error()), .code = "", .request_id = "", .status = 0});
+    return request;
+}
+
+Task<Answer<std::string>> Caller::send(Call call, Deadline deadline) {
+    auto request = request_of(std::move(call), "application/json");
+    if (!request) co_return std::unexpected(std::move(request.error()));
+    auto response = co_await http_.send(std::move(*request), deadline);
+    if (!response) co_return std::unexpected(unanswered(std::move(response.error())));
     if (response->status < 200 || response->status > 299) co_return std::unexpected(from_response(*response));
     co_return std::move(response->body);
+}
+
+Task<Answer<http::Response>> Caller::stream(Call call, std::function<bool(std::string_view)> on_data) {
+    auto request = request_of(std::move(call), "text/event-stream");
+    if (!request) co_return std::unexpected(std::move(request.error()));
+    auto response = co_await http_.stream(std::move(*request), std::move(on_data), Deadline::max());
+    if (!response) co_return std::unexpected(unanswered(std::move(response.error())));
+    if (response->status < 200 || response->status > 299) co_return std::unexpected(from_response(*response));
+    co_return std::move(*response);
+}
+
+bool is_passing(const Failure& failure) {
+    if (failure.status == 0)
+        return failure.error.code() == Code::unavailable || failure.error.code() == Code::deadline_exceeded;
+    return failure.status == 429 || (failure.status >= 502 && failure.status <= 504);
 }
 
 std::string with_query(std::string path, const http::Query& query) {

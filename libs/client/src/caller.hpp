@@ -24,11 +24,19 @@ public:
     };
     /// The body of a 2xx answer; anything else is a Failure.
     Task<Answer<std::string>> send(Call call, Deadline deadline);
+    /// A GET whose 2xx answer's body comes in pieces, until the server ends it or `on_data` returns false; gives its
+    /// head. It has no deadline: cancel it.
+    Task<Answer<http::Response>> stream(Call call, std::function<bool(std::string_view)> on_data);
 
 private:
+    [[nodiscard]] Answer<http::Request> request_of(Call call, std::string accept) const;
+
     Settings settings_;
     http::Client http_;
 };
+
+/// Asking again later may help: nobody answered, or the server says that it can't right now.
+[[nodiscard]] bool is_passing(const Failure& failure);
 
 /// The path with its query, when there is one.
 [[nodiscard]] std::string with_query(std::string path, const http::Query& query);

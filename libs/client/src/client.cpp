@@ -9,6 +9,7 @@
 #include <sandbox/client/client.hpp>
 
 #include "caller.hpp"
+#include "follow.hpp"
 
 namespace sandbox::client {
 namespace {
@@ -24,13 +25,6 @@ constexpr auto kRoundTrip = 10s;
 template <class Id>
 std::string sandbox_path(const Id& id, std::string_view rest = "") {
     return "/v1/sandboxes/" + id.text() + std::string(rest);
-}
-
-/// Waiting further may help: nobody answered, or the server says that it can't right now.
-bool passing(const Failure& failure) {
-    if (failure.status == 0)
-        return failure.error.code() == Code::unavailable || failure.error.code() == Code::deadline_exceeded;
-    return failure.status == 429 || (failure.status >= 502 && failure.status <= 504);
 }
 
 http::Query to_query(const ListQuery& list) {
@@ -147,6 +141,19 @@ Task<Answer<domain::Node>> Client::drain(domain::NodeId id, bool draining, Deadl
     co_return read_answer(std::move(body), api::read_node_answer);
 }
 
+Task<Answer<api::EventList>> Client::events(EventQuery query, Deadline deadline) {
+    http::Query parameters{{"after", std::to_string(query.after)}};
+    if (query.tenant) parameters.emplace_back("tenant", *query.tenant);
+    if (query.limit) parameters.emplace_back("limit", std::to_string(*query.limit));
+    auto body = co_await impl_->caller.send({.target = with_query("/v1/events", parameters)}, deadline);
+    co_return read_answer(std::move(body), api::read_event_list);
+}
+
+Task<Answer<void>> Client::follow(EventQuery query, Following following) {
+    Follower follower(impl_->caller, std::move(query), std::move(following));
+    co_return co_await follower.run();
+}
+
 Task<Answer<domain::Operation>> Client::wait(domain::OperationId id, Deadline deadline, Waiting waiting) {
     using clock = std::chrono::steady_clock;
     std::optional<domain::Operation> last;
@@ -163,7 +170,7 @@ Task<Answer<domain::Operation>> Client::wait(domain::OperationId id, Deadline de
             last = std::move(*answer);
             last_heard = now;
             if (waiting.on_progress) waiting.on_progress(*last);
-        } else if (!passing(answer.error()) || now - last_heard >= waiting.patience) {
+        } else if (!is_passing(answer.error()) || now - last_heard >= waiting.patience) {
             co_return answer;
         }
         if (now >= deadline) {

@@ -42,6 +42,23 @@ struct ListQuery {
     std::optional<domain::SandboxId> sandbox_id;  // operations only
 };
 
+struct EventQuery {
+    std::uint64_t after = 0;  // a number of the log: events with higher ones
+    std::optional<std::string> tenant;
+    std::optional<std::int64_t> limit;  // 1 to 1000, of a page; streams have none
+};
+
+/// How Client::follow goes about it.
+struct Following {
+    /// Called with each event, oldest first, none twice; false ends the following.
+    std::function<bool(const api::LoggedEvent&)> on_event;
+    /// The server is away and will be asked again, and again; then: it is back.
+    std::function<void(const Failure&)> on_away = {};
+    std::function<void()> on_back = {};
+    /// A server that says nothing for so long, no sign of life either (every 15 s), is taken for gone.
+    std::chrono::milliseconds silence{45'000};
+};
+
 /// How Client::wait goes about it.
 struct Waiting {
     /// The longest that one request waits, 0 to 60 s: short rounds show the phase sooner, long ones cost less.
@@ -75,6 +92,13 @@ public:
     Task<Answer<domain::Operation>> cancel(domain::OperationId id, Deadline deadline);
     Task<Answer<std::vector<domain::Node>>> nodes(Deadline deadline);
     Task<Answer<domain::Node>> drain(domain::NodeId id, bool draining, Deadline deadline);
+
+    /// One page of the event log, oldest first.
+    Task<Answer<api::EventList>> events(EventQuery query, Deadline deadline);
+    /// The events after query.after, and those to come, until on_event returns false or the task is cancelled. A server
+    /// that goes away once it has answered is waited for, however long, and asked for what comes after the last event:
+    /// none is missed. Failures: nobody answers at first, or a refusal that asking again will not mend.
+    Task<Answer<void>> follow(EventQuery query, Following following);
 
     /// Asks again until the operation has ended or the deadline has passed (then its last known state). Waits at least
     /// 250 ms between unfinished answers that came sooner than asked for, as older servers give.
