@@ -36,6 +36,9 @@ class EventBusContract : public testing::TestWithParam<Implementation> {};
 
 /// A bus in this process.
 [[nodiscard]] std::unique_ptr<BusUnderTest> start_memory_bus(asio::io_context& io);
+/// A bus of a real server, whose consumer is another connection to it; with a stream that captures the events, too.
+[[nodiscard]] std::unique_ptr<BusUnderTest> start_nats(asio::io_context& io);
+[[nodiscard]] std::unique_ptr<BusUnderTest> start_nats_with_jetstream(asio::io_context& io);
 
 /// The nth event of a sandbox.
 [[nodiscard]] domain::Event an_event(std::uint8_t sandbox, std::uint8_t n);

@@ -32,10 +32,10 @@ Task<Exchange> publish(BusUnderTest& under_test, const std::vector<std::vector<d
     Exchange exchange;
     std::size_t count = 0;
     for (const auto& batch : batches) {
-        exchange.accepted = co_await under_test.bus().publish(batch, in(5s));
+        exchange.accepted = co_await under_test.bus().publish(batch, in(30s));
         count += batch.size();
     }
-    exchange.received = co_await under_test.received(count, in(5s));
+    exchange.received = co_await under_test.received(count, in(30s));
     co_return exchange;
 }
 
@@ -86,8 +86,15 @@ TEST_P(EventBusContract, carries_a_full_batch) {
     EXPECT_EQ(exchange({many}).received, json_of(many));
 }
 
+std::string name_of(const testing::TestParamInfo<Implementation>& info) {
+    return info.param.name;
+}
 INSTANTIATE_TEST_SUITE_P(Memory, EventBusContract, testing::Values(Implementation{"memory", start_memory_bus}),
-                         [](const auto& info) { return info.param.name; });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Nats, EventBusContract,
+                         testing::Values(Implementation{"nats", start_nats},
+                                         Implementation{"jetstream", start_nats_with_jetstream}),
+                         name_of);
 
 }  // namespace
 }  // namespace sandbox::events
