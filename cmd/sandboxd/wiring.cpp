@@ -19,6 +19,7 @@
 #include <sandbox/base/version.hpp>
 #include <sandbox/client/client.hpp>
 #include <sandbox/events/event_bus.hpp>
+#include <sandbox/events/nats_bus.hpp>
 #include <sandbox/http/server.hpp>
 #include <sandbox/runtime/docker.hpp>
 #include <sandbox/runtime/external.hpp>
@@ -64,6 +65,12 @@ ControllerSettings controller_settings(const config::Config& config) {
     const auto third = std::max<std::int64_t>(1, config.server.assignment_lease_seconds / 3);
     settings.heartbeat_interval = std::chrono::seconds(std::min(config.server.heartbeat_interval_seconds, third));
     return settings;
+}
+
+std::unique_ptr<events::EventBus> create_bus(const config::Bus& bus) {
+    if (bus.kind == config::BusKind::memory) return events::create_memory_bus();
+    return events::create_nats_bus(
+        {.servers = bus.nats_url, .subject = bus.subject, .credentials_file = bus.credentials_file});
 }
 
 /// The address by which this machine reaches a listener of its own: wildcards become loopback.
@@ -160,7 +167,7 @@ private:
 
     Result<void> start_controller() {
         store_ = store::create_memory_store(store_settings(config_), clock_, random_);
-        bus_ = events::create_memory_bus();
+        bus_ = create_bus(config_.bus);
         controller_ =
             std::make_unique<Controller>(io_.get_executor(), controller_settings(config_), *store_, *bus_, clock_);
 

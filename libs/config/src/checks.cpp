@@ -148,8 +148,6 @@ Result<void> refuse_unbuilt(const Config& config) {
     if (config.tunnel.enabled) return refuse("tunnels are not available in this version; set tunnel.enabled = false");
     if (has_controller(config.role) && config.store.kind == StoreKind::postgres)
         return refuse("PostgreSQL is not available in this version; set store.kind = \"memory\"");
-    if (has_controller(config.role) && config.bus.kind == BusKind::nats)
-        return refuse("NATS is not available in this version; set bus.kind = \"memory\"");
     return {};
 }
 

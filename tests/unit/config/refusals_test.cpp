@@ -200,7 +200,12 @@ TEST(Refusal, knows_what_this_version_can_not_serve) {
                     .with("SANDBOX__STORE__DATABASE_URL", "postgres://localhost/sandbox")
                     .refusal(),
                 EndsWith("set store.kind = \"memory\""));
-    EXPECT_THAT(Start().with("SANDBOX__BUS__KIND", "nats").refusal(), EndsWith("set bus.kind = \"memory\""));
+}
+
+TEST(Refusal, of_nats_is_only_for_what_can_not_be_read) {
+    EXPECT_EQ(Start().with("SANDBOX__BUS__KIND", "nats").refusal(), "");
+    EXPECT_THAT(Start().with("SANDBOX__BUS__KIND", "nats").file("bus.credentials_file = \"/nowhere\"").refusal(),
+                StartsWith("bus.credentials_file (sandbox.toml:1): /nowhere cannot be read"));
 }
 
 // Forms that no other test breaks.
