@@ -1,10 +1,8 @@
 #include "exec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,12 +23,6 @@ constexpr auto kKillAnswer = 950ms;
 constexpr auto kKillPatience = 500ms;
 constexpr std::uint64_t kLongestLimitMs = 366ULL * 24 * 3600 * 1000;
 
-std::size_t bytes_in(const Fd& pipe) {
-    int count = 0;
-    if (!pipe || ioctl(pipe.get(), FIONREAD, &count) != 0) return 0;
-    return static_cast<std::size_t>(std::max(count, 0));
-}
-
 bool at_its_end(const Fd& pipe) {
     pollfd fd{.fd = pipe.get(), .events = 0, .revents = 0};
     return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) != 0 && bytes_in(pipe) == 0;
@@ -48,13 +40,13 @@ bool rose(std::optional<std::uint64_t> before, std::optional<std::uint64_t> now)
 
 }  // namespace
 
-Exec::Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts)
+Exec::Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts, TailMemory& tail_memory)
     : id_(id),
       supervisor_(supervised.supervisor),
       control_(std::move(supervised.control)),
       input_(std::move(supervised.input)),
-      output_(std::move(supervised.output), FrameType::output, start.output_credit),
-      error_(std::move(supervised.error), FrameType::error_output, start.error_credit),
+      output_(std::move(supervised.output), FrameType::output, start.output_credit, start.keep, tail_memory),
+      error_(std::move(supervised.error), FrameType::error_output, start.error_credit, start.keep, tail_memory),
       deadline_(kNever),
       counts_before_(counts) {
     if (start.time_limit_ms != 0)
@@ -102,13 +94,13 @@ void Exec::write_input(OutQueue& out) {
 }
 
 void Exec::credit(const Credit& credit) {
-    if (credit.stream == Stream::output) output_.credit.grant(credit.bytes);
-    if (credit.stream == Stream::error) error_.credit.grant(credit.bytes);
+    if (credit.stream == Stream::output) output_.grant(credit.bytes);
+    if (credit.stream == Stream::error) error_.grant(credit.bytes);
 }
 
 void Exec::forget_credit() {
-    output_.credit = SendCredit();
-    error_.credit = SendCredit();
+    output_.forget_credit();
+    error_.forget_credit();
 }
 
 void Exec::kill_by_host() {
@@ -126,9 +118,11 @@ void Exec::watch(Poller& poller, const OutQueue& out) {
     control_slot_ = control_ ? poller.watch(control_.get(), POLLIN) : Poller::kNone;
     input_slot_ = input_ && !pending_input_.empty() ? poller.watch(input_.get(), POLLOUT) : Poller::kNone;
     for (auto* output : {&output_, &error_}) {
-        // Not before started, so that it comes first; a command that was killed before has nothing to say.
-        const bool may_send = (started_ || status_) && (id_ == 0 || (output->credit.left() != 0 && out.has_room()));
-        output->slot = output->fd && may_send ? poller.watch(output->fd.get(), POLLIN) : Poller::kNone;
+        output->dont_watch();
+        if (id_ == 0)
+            output->watch_for_text(poller);
+        else if (started_ || status_)  // not before, so that it comes first; one that was killed before is silent
+            output->watch(poller, out, status_.has_value());
     }
     if (!status_ && kill_reason_ == KillReason::none) poller.wake_at(deadline_);
     if (kill_reason_ != KillReason::none) {
@@ -146,34 +140,17 @@ void Exec::handle(const Poller& poller, OutQueue& out) {
     if (poller.events(control_slot_) != 0) read_reports(out);
     if (!control_ && supervisor_reaped_ && supervisor_ != 0) supervisor_gone(out);
     if (poller.events(input_slot_) != 0) write_input(out);
-    for (auto* output : {&output_, &error_})
-        if (poller.events(output->slot) != 0) read_output(*output, out);
+    for (auto* output : {&output_, &error_}) {
+        if (id_ == 0)
+            output->read_into(poller, tail_);
+        else if (output->handle(poller, out, id_, status_.has_value()))
+            last_output_ = SteadyClock::now();
+    }
+    if (tail_.size() > kCommandTail) tail_.erase(0, tail_.size() - kCommandTail);
     const auto now = SteadyClock::now();
     if (!status_ && !failed_ && now >= deadline_) kill(KillReason::time_limit);
     // Without a supervisor it is on us, a look at a time so that the others don't wait.
     if (kill_reason_ != KillReason::none && supervisor_ == 0 && !status_ && main_ != 0) kill_tree_once(main_);
-}
-
-void Exec::read_output(Output& output, OutQueue& out) {
-    std::ptrdiff_t count = 0;
-    if (id_ == 0) {
-        std::array<char, 16384> bytes{};
-        count = read(output.fd.get(), bytes.data(), bytes.size());
-        if (count > 0) tail_.append(bytes.data(), static_cast<std::size_t>(count));
-        if (tail_.size() > kCommandTail) tail_.erase(0, tail_.size() - kCommandTail);
-    } else {
-        if (!out.has_room()) return;
-        count = out.read_frame(output.fd.get(), output.type, id_, output.credit.left());
-    }
-    if (count > 0) {
-        const auto length = static_cast<std::size_t>(count);
-        output.credit.spend(length);
-        output.due -= std::min(output.due, length);
-        last_output_ = SteadyClock::now();
-    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-        output.fd.reset();
-        output.due = 0;
-    }
 }
 
 void Exec::read_reports(OutQueue& out) {
@@ -216,7 +193,7 @@ void Exec::main_ended(int status) {
     status_ = status;
     main_ = 0;
     ended_at_ = last_output_ = SteadyClock::now();
-    for (auto* output : {&output_, &error_}) output->due = bytes_in(output->fd);
+    for (auto* output : {&output_, &error_}) output->main_ended();
 }
 
 void Exec::reaped(pid_t pid, int status, OutQueue& out) {
@@ -252,14 +229,11 @@ TimePoint Exec::waits_for_output_until(TimePoint now) const {
     return std::min(from + kGrace, std::max(from, last_output_) + kQuiet);
 }
 
-bool Exec::settled(Output& output, TimePoint now) {
-    if (!output.fd) return true;
-    if (output.due == 0 && at_its_end(output.fd)) {
-        output.fd.reset();
-        return true;
-    }
-    if (output.due != 0) return kill_reason_ == KillReason::host && now >= killed_at_ + kKillPatience;
-    return now >= waits_for_output_until(now);
+bool Exec::settled(ExecOutput& output, TimePoint now) {
+    if (!output.has_due() && output.open() && at_its_end(output.pipe())) output.close();
+    const bool all_passed_on = !output.has_due() && output.all_sent();
+    if (!all_passed_on) return kill_reason_ == KillReason::host && now >= killed_at_ + kKillPatience;
+    return !output.open() || now >= waits_for_output_until(now);
 }
 
 std::optional<Exec::Answer> Exec::answer(const Limits& limits) {
@@ -297,8 +271,8 @@ bool Exec::left_a_fork_bomb(const Limits& limits, bool refused) const {
 void Exec::let_go(Lingering& lingering, Leftovers& leftovers) {
     if (supervisor_ != 0) lingering.add(supervisor_, std::move(control_), counts_before_.refused_processes);
     if (failed_) return;  // nothing runs that could write
-    leftovers.add(std::move(output_.fd));
-    leftovers.add(std::move(error_.fd));
+    leftovers.add(output_.let_go());
+    leftovers.add(error_.let_go());
 }
 
 }  // namespace sandbox::guest

@@ -9,6 +9,7 @@
 #include <sandbox/guest/messages.hpp>
 #include <sandbox/guest/start.hpp>
 
+#include "exec_output.hpp"
 #include "leftovers.hpp"
 #include "limits.hpp"
 #include "lingering.hpp"
@@ -22,7 +23,7 @@ namespace sandbox::guest {
 /// With id 0 it is the start-up command, whose output goes into a short tail and not to the host.
 class Exec {
 public:
-    Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts);
+    Exec(std::uint64_t id, Supervised supervised, const Start& start, Limits::Counts counts, TailMemory& tail_memory);
 
     [[nodiscard]] std::uint64_t id() const { return id_; }
     /// Its program runs, or has run.
@@ -55,16 +56,6 @@ public:
     [[nodiscard]] const std::string& tail() const { return tail_; }
 
 private:
-    struct Output {
-        Output(Fd pipe, FrameType frame_type, std::uint32_t granted)
-            : fd(std::move(pipe)), type(frame_type), credit(granted) {}
-
-        Fd fd;
-        FrameType type;
-        SendCredit credit;
-        std::size_t due = 0;  // bytes that were in the pipe when the main process ended
-        Poller::Slot slot = Poller::kNone;
-    };
     enum class KillReason { none, time_limit, host, fork_bomb };
 
     void read_reports(OutQueue& out);
@@ -75,8 +66,7 @@ private:
     void kill(KillReason reason);
     [[nodiscard]] bool left_a_fork_bomb(const Limits& limits, bool refused) const;
     void write_input(OutQueue& out);
-    void read_output(Output& output, OutQueue& out);
-    bool settled(Output& output, TimePoint now);
+    bool settled(ExecOutput& output, TimePoint now);
     [[nodiscard]] TimePoint waits_for_output_until(TimePoint now) const;
 
     std::uint64_t id_;
@@ -87,8 +77,8 @@ private:
     bool started_ = false;
     Fd control_;
     Fd input_;
-    Output output_;
-    Output error_;
+    ExecOutput output_;
+    ExecOutput error_;
     std::string tail_;
 
     std::string pending_input_;

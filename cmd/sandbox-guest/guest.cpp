@@ -202,11 +202,11 @@ std::unique_ptr<Exec> Guest::launch(std::uint64_t id, const std::expected<Start,
     }
     const auto counts = limits_.counts();
     if (spare_ && give_start(*spare_, *start))
-        return std::make_unique<Exec>(id, *std::exchange(spare_, std::nullopt), *start, counts);
+        return std::make_unique<Exec>(id, *std::exchange(spare_, std::nullopt), *start, counts, tail_memory_);
     oom_shield_.raise();
     auto supervised = start_supervisor(*start, inheritance_);
     oom_shield_.lower();
-    if (supervised) return std::make_unique<Exec>(id, std::move(*supervised), *start, counts);
+    if (supervised) return std::make_unique<Exec>(id, std::move(*supervised), *start, counts, tail_memory_);
     failed = supervised.error();
     return nullptr;
 }

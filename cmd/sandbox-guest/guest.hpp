@@ -71,6 +71,7 @@ private:
     bool asked_to_end_ = false;
     TimePoint host_back_at_{};  // when the stream from the host had ended, the next look at it
 
+    TailMemory tail_memory_;
     std::map<std::uint64_t, std::unique_ptr<Exec>> execs_;
     std::uint64_t served_first_ = 0;
     std::map<std::uint64_t, std::string> unacknowledged_;  // the answers' frames

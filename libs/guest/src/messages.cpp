@@ -92,6 +92,25 @@ std::optional<Credit> decode_credit(std::string_view payload) {
     return if_done(in, Credit{.stream = static_cast<Stream>(stream), .bytes = bytes});
 }
 
+void append_skipped(std::string& out, std::uint64_t id, const Skipped& skipped) {
+    std::string payload;
+    put(payload, static_cast<std::uint8_t>(skipped.stream));
+    put(payload, skipped.bytes);
+    append_frame(out, FrameType::skipped, id, payload);
+}
+
+std::optional<Skipped> decode_skipped(std::string_view payload) {
+    Cursor in(payload);
+    const auto stream = in.number<std::uint8_t>();
+    const auto bytes = in.number<std::uint64_t>();
+    // More than a command can write in its time is a lie, and would overflow what counts it.
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;
+    if (stream != static_cast<std::uint8_t>(Stream::output) && stream != static_cast<std::uint8_t>(Stream::error))
+        return std::nullopt;
+    if (bytes > kMost) return std::nullopt;
+    return if_done(in, Skipped{.stream = static_cast<Stream>(stream), .bytes = bytes});
+}
+
 void append_exited(std::string& out, std::uint64_t id, const Exited& exited) {
     std::string payload;
     put(payload, exited.code);

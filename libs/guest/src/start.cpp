@@ -49,6 +49,7 @@ std::string encode_start(const Start& start) {
     put(bytes, start.time_limit_ms);
     put(bytes, start.output_credit);
     put(bytes, start.error_credit);
+    put(bytes, start.keep);
     put(bytes, static_cast<std::uint8_t>(start.input ? 1 : 0));
     put_text(bytes, start.cwd);
     put_list(bytes, start.argv);
@@ -72,6 +73,7 @@ std::optional<Start> decode_start(std::string_view bytes) {
     start.time_limit_ms = in.number<std::uint64_t>();
     start.output_credit = in.number<std::uint32_t>();
     start.error_credit = in.number<std::uint32_t>();
+    start.keep = in.number<std::uint32_t>();
     start.input = in.flag();
     const bool whole = take_text(in, start.cwd) && take_list(in, start.argv) && take_list(in, start.env) && in.done();
     if (!whole || start.argv.empty() || !std::ranges::all_of(start.env, names_a_variable)) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "guest_exec.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -64,7 +65,7 @@ std::string sentence(std::string_view text) {
     return shortened(line, guest::kMaxWhat);
 }
 
-guest::Start start_of(const domain::Command& command) {
+guest::Start start_of(const domain::Command& command, std::size_t max_output_bytes) {
     guest::Start start;
     start.argv = command.argv;
     start.cwd = command.cwd.value_or("");
@@ -72,6 +73,7 @@ guest::Start start_of(const domain::Command& command) {
     start.time_limit_ms = static_cast<std::uint64_t>(command.timeout_seconds) * 1000;
     start.output_credit = kOutputWindow;
     start.error_credit = kOutputWindow;
+    start.keep = static_cast<std::uint32_t>(std::min<std::size_t>(max_output_bytes, UINT32_MAX));
     start.input = command.stdin_bytes && !command.stdin_bytes->empty();
     return start;
 }

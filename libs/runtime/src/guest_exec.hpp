@@ -71,7 +71,7 @@ struct GuestExec {
 [[nodiscard]] std::string sentence(std::string_view text);
 
 /// What the guest is asked to run. `command` passes byte for byte.
-[[nodiscard]] guest::Start start_of(const domain::Command& command);
+[[nodiscard]] guest::Start start_of(const domain::Command& command, std::size_t max_output_bytes);
 
 /// The result of an exec that has ended; takes its captured output. Errors: the exec's own, when its end is not known
 /// or the guest could not run anything.

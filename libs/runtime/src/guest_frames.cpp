@@ -65,6 +65,7 @@ bool GuestLink::take(Session& session, const guest::Frame& frame) {
         case FrameType::started:
         case FrameType::output:
         case FrameType::error_output:
+        case FrameType::skipped:
         case FrameType::exited:
         case FrameType::failed:
             return frame.id == 0 ? take_command_answer(frame) : take_exec_frame(frame);
@@ -147,6 +148,12 @@ bool GuestLink::take_exec_frame(const guest::Frame& frame) {
         exec.started = true;
         exec.start = std::string();
         return frame.payload.empty();
+    }
+    if (frame.type == FrameType::skipped) {
+        const auto skipped = guest::decode_skipped(frame.payload);
+        if (!skipped) return false;
+        (skipped->stream == guest::Stream::error ? exec.err : exec.out).capture.skip(skipped->bytes);
+        return true;
     }
     return take_output(exec, frame);
 }

@@ -195,7 +195,8 @@ Task<Result<ExecResult>> GuestLink::exec(domain::OperationId operation, const do
 Task<Result<ExecResult>> GuestLink::exec_once(domain::OperationId operation, const domain::Command& command,
                                               std::size_t max_output_bytes, bool& out_of_processes) {
     GuestExec exec(next_id_++, operation, max_output_bytes);
-    if (!guest::append_start(exec.start, exec.id, start_of(command))) co_return too_long_result(command);
+    if (!guest::append_start(exec.start, exec.id, start_of(command, max_output_bytes)))
+        co_return too_long_result(command);
     if (command.stdin_bytes && !command.stdin_bytes->empty()) {
         exec.input = *command.stdin_bytes;
         exec.input_open = true;

@@ -77,6 +77,15 @@ void OutputCapture::append(std::string_view bytes) {
     }
 }
 
+void OutputCapture::skip(std::uint64_t bytes) {
+    // Bounded, since a guest's word counts here: many lies don't overflow it either.
+    constexpr std::int64_t kMost = std::int64_t{1} << 61;
+    total_ = std::min(kMost, total_ + static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, kMost)));
+    head_limit_ = head_.size();
+    tail_.clear();
+    tail_begin_ = 0;
+}
+
 std::string OutputCapture::unrolled_tail() && {
     std::ranges::rotate(tail_, tail_.begin() + static_cast<std::ptrdiff_t>(tail_begin_));
     return {tail_.begin(), tail_.end()};

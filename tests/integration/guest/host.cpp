@@ -125,6 +125,11 @@ void Host::handle_exec(const Frame& frame) {
             break;
         case FrameType::output:
             keep(run.output, run.output_bytes, frame.payload);
+            run.after_skip += frame.payload;
+            break;
+        case FrameType::skipped:
+            run.skipped += decode_skipped(frame.payload).value().bytes;
+            run.after_skip.clear();
             break;
         case FrameType::error_output:
             keep(run.error, run.error_bytes, frame.payload);

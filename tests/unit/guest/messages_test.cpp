@@ -105,6 +105,13 @@ TEST(Messages, the_small_ones_are_strict) {
     expect_strict(payload_of(dial), decode_dial);
     expect_strict(payload_of(close), decode_close);
     EXPECT_FALSE(decode_credit(std::string("\x04\0\0\0\0", 5)));
+
+    std::string skipped;
+    append_skipped(skipped, 1, {.stream = Stream::error, .bytes = 5'000'000'000});
+    EXPECT_EQ(decode_skipped(payload_of(skipped))->bytes, 5'000'000'000U);
+    EXPECT_EQ(decode_skipped(payload_of(skipped))->stream, Stream::error);
+    expect_strict(payload_of(skipped), decode_skipped);
+    EXPECT_FALSE(decode_skipped(std::string("\x03\0\0\0\0\0\0\0\0", 9)));  // a connection skips nothing
 }
 
 }  // namespace

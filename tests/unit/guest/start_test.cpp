@@ -14,6 +14,7 @@ Start a_start() {
             .time_limit_ms = 2000,
             .output_credit = 1,
             .error_credit = 2,
+            .keep = 3,
             .input = true};
 }
 

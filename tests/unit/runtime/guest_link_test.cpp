@@ -163,6 +163,26 @@ TEST_F(GuestLinkTest, runs_a_command) {
     EXPECT_TRUE(holds(answer, FrameType::ack, id));
 }
 
+// What a guest skips is counted, and the output says that it is missing.
+TEST_F(GuestLinkTest, counts_what_was_skipped) {
+    guest().open();
+    auto result = begin(command());
+    auto id = started_id(guest().take());
+    guest().say(FrameType::started, id);
+    guest().say(FrameType::output, id, "first\n");
+    std::string skipped;
+    guest::append_skipped(skipped, id, {.stream = guest::Stream::output, .bytes = 5'000'000'000});
+    guest().to_link->put(skipped);
+    guest().say(FrameType::output, id, "last\n");
+    guest().exited(id, {});
+    test::settle(io_);
+    ASSERT_TRUE(result->has_value());
+    ASSERT_TRUE(**result);
+    EXPECT_EQ((**result)->output.stdout_bytes, 5'000'000'011);
+    EXPECT_TRUE((**result)->output.truncated);
+    EXPECT_EQ((**result)->output.stdout_text, "first\n[... 5000000000 bytes are missing here ...]\nlast\n");
+}
+
 // Input goes as the guest grants it, and then its end; no byte of it twice.
 TEST_F(GuestLinkTest, sends_input_as_it_is_granted) {
     guest().open();
@@ -320,6 +340,13 @@ TEST_F(HostileGuestTest, more_on_a_connection_than_was_granted) {
         test::settle(io_);
         EXPECT_FALSE(link_->ended());
         scripted.say(FrameType::data, dial.id, "x");
+    });
+}
+TEST_F(HostileGuestTest, more_skipped_than_anybody_can_write) {
+    expect_breach([](ScriptedGuest& guest, std::uint64_t id) {
+        std::string skipped;
+        guest::append_skipped(skipped, id, {.stream = guest::Stream::error, .bytes = UINT64_MAX});
+        guest.to_link->put(skipped);
     });
 }
 TEST_F(HostileGuestTest, frames_that_only_we_send) {

@@ -57,6 +57,26 @@ TEST(OutputCapture, keeps_beginning_and_end_of_long_output) {
     }
 }
 
+// What was skipped on the way counts; what came before it is no part of the last half.
+TEST(OutputCapture, tells_of_bytes_that_were_skipped) {
+    OutputCapture capture(1000);
+    capture.append(std::string(500, 'a') + std::string(100, 'b'));
+    capture.skip(7'000'000'000);
+    capture.append(std::string(499, 'c') + "\n");
+    auto kept = std::move(capture).finish();
+    EXPECT_EQ(kept.total_bytes, 7'000'001'100);
+    EXPECT_TRUE(kept.truncated);
+    EXPECT_FALSE(kept.text.contains("bb"));
+    EXPECT_TRUE(kept.text.starts_with(std::string(500, 'a') + "\n[... 7000000164 bytes are missing here ...]\ncc"));
+    EXPECT_TRUE(kept.text.ends_with("cc\n"));
+}
+
+TEST(OutputCapture, any_number_of_lies_about_skipped_bytes_is_bounded) {
+    OutputCapture capture(1000);
+    for (int i = 0; i < 100; ++i) capture.skip(UINT64_MAX);
+    EXPECT_GT(capture.total_bytes(), 0);
+}
+
 // One byte more than the limit is already cut, and says so.
 TEST(OutputCapture, cuts_one_byte_past_the_limit) {
     auto kept = capture(1000, std::string(1001, 'x'), 1001);

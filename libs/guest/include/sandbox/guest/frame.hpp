@@ -17,7 +17,7 @@
 /// Zero bytes between frames toward the guest mean nothing. Neither side trusts the other's lengths.
 namespace sandbox::guest {
 
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 
 inline constexpr std::size_t kMaxPayload = std::size_t{64} * 1024;
 inline constexpr std::size_t kHeaderSize = 14;
@@ -68,6 +68,7 @@ enum class FrameType : std::uint8_t {
     ready = 38,    // after hello: everything of former sessions has been told
     command_status = 39,
     connected = 40,
+    skipped = 41,  // bytes of an exec's output that the host does not keep, here in the stream
 };
 
 /// A frame as it lies in a reader's buffer.

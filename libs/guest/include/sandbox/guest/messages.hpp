@@ -47,6 +47,15 @@ struct Credit {
 void append_credit(std::string& out, std::uint64_t id, const Credit& credit);
 [[nodiscard]] std::optional<Credit> decode_credit(std::string_view payload);
 
+/// So many bytes of that output stream were written here and are not sent. Only after the first half of what the host
+/// keeps has gone, and the last half follows whole. Takes no credit.
+struct Skipped {
+    Stream stream{};  // output or error
+    std::uint64_t bytes = 0;
+};
+void append_skipped(std::string& out, std::uint64_t id, const Skipped& skipped);
+[[nodiscard]] std::optional<Skipped> decode_skipped(std::string_view payload);
+
 /// An exec has ended and this is all of it: no output follows. Kept by the guest until it is acknowledged.
 struct Exited {
     std::uint8_t code = 0;          // when no signal ended it

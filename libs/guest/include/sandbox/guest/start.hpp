@@ -23,6 +23,9 @@ struct Start {
     std::uint64_t time_limit_ms = 0;  // 0: none
     std::uint32_t output_credit = 0;  // bytes that may be sent before more is granted
     std::uint32_t error_credit = 0;
+    /// Of each stream the host keeps the first half of so many bytes and the last half: what lies between may be
+    /// skipped. 0: everything.
+    std::uint32_t keep = 0;
     bool input = false;  // whether input and end_of_input follow; otherwise it is at its end at once
 
     bool operator==(const Start&) const = default;

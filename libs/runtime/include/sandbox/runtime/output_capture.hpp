@@ -16,6 +16,8 @@ public:
     explicit OutputCapture(std::size_t limit_bytes);
 
     void append(std::string_view bytes);
+    /// So many bytes were written here that nobody has: what comes behind them is all there is of the last half.
+    void skip(std::uint64_t bytes);
     /// Bytes written so far, kept or not.
     [[nodiscard]] std::int64_t total_bytes() const noexcept { return total_; }
 
