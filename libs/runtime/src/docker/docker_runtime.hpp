@@ -48,7 +48,8 @@ private:
     struct Held {
         std::string container;
         std::shared_ptr<GuestLink> link;
-        int oom_events = 0;  // told by the engine since we hold it
+        int oom_events = 0;           // told by the engine since we hold it
+        bool killed_outside = false;  // somebody told the engine to end it: no limit of its own did
     };
 
     // runtime.cpp

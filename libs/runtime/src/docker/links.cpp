@@ -164,6 +164,7 @@ void DockerRuntime::on_event(const EngineEvent& event) {
     auto known = id ? held_.find(*id) : held_.end();
     if (known == held_.end() || known->second->container != event.container) return;
     if (event.action == "oom") ++known->second->oom_events;
+    if (event.action == "kill") known->second->killed_outside = true;
     if ((event.action == "die" || event.action == "destroy") && on_change) on_change();
 }
 

@@ -243,12 +243,17 @@ Task<Result<domain::InventoryItem>> DockerRuntime::inventory_item(domain::Sandbo
     item.sandbox_id = id;
     item.running = container.running();
     item.resources = parse_resources(container.label(kResourcesLabel));
-    if (auto known = held_.find(id); known != held_.end()) item.startup = known->second->link->startup();
+    bool killed_outside = false;
+    if (auto known = held_.find(id); known != held_.end()) {
+        item.startup = known->second->link->startup();
+        killed_outside = known->second->killed_outside;
+    }
     if (!item.running) {
         auto ended = co_await engine_.inspect_container(container.id, deadline);
         if (!ended) co_return fail(std::move(ended.error()));
         item.exit_code = ended->exit_code;
-        item.oom_killed = ended->oom_killed;
+        // The engine's flag stays set after any command that the limit once killed.
+        item.oom_killed = ended->oom_killed && !killed_outside;
     }
     co_return item;
 }
