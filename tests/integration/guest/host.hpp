@@ -27,8 +27,8 @@ struct Run {
     std::string error;
     std::uint64_t output_bytes = 0;
     std::uint64_t error_bytes = 0;
-    std::uint64_t skipped = 0;  // of the standard output
-    std::string after_skip;     // what has come since the last skip; all of it without one
+    std::uint64_t skipped = 0;         // of the standard output
+    std::string after_skip;            // what has come since the last skip; all of it without one
     std::chrono::milliseconds took{};  // from start to answer
 
     [[nodiscard]] bool done() const { return exited || failed; }
