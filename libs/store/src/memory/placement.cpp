@@ -2,27 +2,14 @@
 #include <chrono>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "memory/state.hpp"
+#include "no_capacity.hpp"
 
 namespace sandbox::store::memory {
 
 using domain::SandboxState;
 
 namespace {
-
-/// The refusal as an operator reads it, with the gate counts for programs.
-Error no_capacity(const aegis::Refusal& refusal) {
-    std::string why;
-    for (const auto& [gate, count] : refusal.rejected)
-        why += (why.empty() ? "" : ", ") + gate + " " + std::to_string(count);
-    auto message = refusal.nodes == 0 ? std::string("no node is registered")
-                                      : "none of " + std::to_string(refusal.nodes) + " nodes can take a " +
-                                            std::string(to_text(refusal.tier)) + " sandbox like this: " + why;
-    const nlohmann::json details{{"nodes", refusal.nodes}, {"rejected", refusal.rejected}};
-    return Error(Code::resource_exhausted, std::move(message)).with_details(details.dump());
-}
 
 bool has_feature(const domain::Node& node, std::string_view feature) {
     return std::ranges::find(node.features, feature) != node.features.end();

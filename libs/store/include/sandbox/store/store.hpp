@@ -140,6 +140,8 @@ public:
 
     /// "memory" or "postgres", as Health says it.
     [[nodiscard]] virtual std::string_view kind() const noexcept = 0;
+    /// Ends what goes on in the background; calls that are under way or come later fail with unavailable.
+    virtual void close() {}
     /// Whether the backend answers.
     virtual Task<Result<void>> ping(Deadline deadline) = 0;
 

@@ -1,0 +1,188 @@
+// Reading: records, listings, numbers; and waiting for an operation's end.
+#include <limits>
+
+#include "postgres/json.hpp"
+#include "postgres/store.hpp"
+
+namespace sandbox::store::postgres {
+
+namespace {
+
+constexpr Statement kPing{"ping", "select 1"};
+constexpr Statement kNodes{"nodes",
+                           "select node_json(n, l) from nodes n join ledgers l on l.node_id = n.id order by n.id"};
+constexpr Statement kNode{"node",
+                          "select node_json(n, l) from nodes n join ledgers l on l.node_id = n.id where n.id = $1"};
+constexpr Statement kSandbox{"sandbox", "select sandbox_json(s) from sandboxes s where s.id = $1"};
+constexpr Statement kOperation{"operation", "select operation_json(o) from operations o where o.id = $1"};
+// One more than asked for tells whether there is more.
+constexpr Statement kSandboxes{"sandboxes", R"(
+    select sandbox_json(s) from sandboxes s
+    where (s.created_at, s.id) < ($1::timestamptz, $2::uuid) and ($3::text[] is null or s.state = any ($3::text[]))
+    order by s.created_at desc, s.id desc limit $4)"};
+constexpr Statement kSandboxesOfTenant{"sandboxes_of_tenant", R"(
+    select sandbox_json(s) from sandboxes s
+    where (s.created_at, s.id) < ($1::timestamptz, $2::uuid) and ($3::text[] is null or s.state = any ($3::text[]))
+        and s.tenant = $5
+    order by s.created_at desc, s.id desc limit $4)"};
+constexpr Statement kOperations{"operations", R"(
+    select operation_json(o, false) from operations o
+    where (o.created_at, o.id) < ($1::timestamptz, $2::uuid) and ($3::text[] is null or o.state = any ($3::text[]))
+    order by o.created_at desc, o.id desc limit $4)"};
+constexpr Statement kOperationsOfSandbox{"operations_of_sandbox", R"(
+    select operation_json(o, false) from operations o
+    where (o.created_at, o.id) < ($1::timestamptz, $2::uuid) and ($3::text[] is null or o.state = any ($3::text[]))
+        and o.sandbox_id = $5
+    order by o.created_at desc, o.id desc limit $4)"};
+constexpr Statement kStatistics{"statistics", R"(
+    select 'sandbox', state, count(*) from sandboxes group by state
+    union all select 'operation', state, count(*) from operations group by state
+    union all select 'nodes', null, count(*) from ledgers
+    union all select 'stale', null, count(*) from ledgers where sandbox.now() - last_seen > $1::interval
+    union all select 'pending', null, count(*) from operations where assignment_state = 'pending'
+    union all select 'outbox', (select happened_at::text from outbox order by id limit 1), count(*) from outbox)"};
+
+template <class T>
+using Reader = T (*)(const nlohmann::json&, const std::string&, Problems&);
+
+template <class T>
+std::vector<T> records(const Rows& rows, Reader<T> read) {
+    std::vector<T> all;
+    all.reserve(rows.size());
+    for (const auto& row : rows) all.push_back(record_of(row.at(0).value(), read));
+    return all;
+}
+
+/// A record by its id. Errors: not_found.
+template <class T>
+auto find(const Statement& statement, std::string id, std::string missing, Reader<T> read) {
+    return [&statement, id = std::move(id), missing = std::move(missing), read](Connection& connection) -> Result<T> {
+        auto rows = connection.query(statement, {id});
+        if (!rows) return fail(std::move(rows.error()));
+        if (rows->empty()) return fail(Code::not_found, missing);
+        return record_of(rows->at(0).at(0).value(), read);
+    };
+}
+
+/// The parameters that all listings share: after which record, in which states, how many.
+template <class Filter>
+std::vector<Value> page_parameters(const Filter& filter) {
+    std::vector<Value> parameters;
+    parameters.emplace_back(filter.after ? format_time(filter.after->created_at) : "infinity");
+    parameters.emplace_back(filter.after ? filter.after->id.text() : "ffffffff-ffff-ffff-ffff-ffffffffffff");
+    if (filter.states.empty()) {
+        parameters.emplace_back(std::nullopt);
+    } else {
+        std::vector<std::string> states;
+        for (const auto state : filter.states) states.emplace_back(to_text(state));
+        parameters.emplace_back(array_of_texts(states));
+    }
+    parameters.push_back(filter.limit ? Value(std::to_string(*filter.limit + 1)) : std::nullopt);
+    return parameters;
+}
+
+template <class T>
+auto list(const Statement& statement, std::vector<Value> parameters, std::optional<std::size_t> limit, Reader<T> read) {
+    return [&statement, parameters = std::move(parameters), limit, read](Connection& connection) -> Result<Page<T>> {
+        auto rows = connection.query(statement, parameters);
+        if (!rows) return fail(std::move(rows.error()));
+        const bool more = limit && rows->size() > *limit;
+        if (more) rows->resize(*limit);
+        Page<T> page{.items = records(*rows, read), .next = std::nullopt};
+        if (more && !page.items.empty())
+            page.next = Cursor{.created_at = page.items.back().created_at, .id = page.items.back().id.uuid};
+        return page;
+    };
+}
+
+template <class State, class Names>
+void count(std::map<State, std::size_t>& counts, const Names& names, const Row& row, std::size_t number) {
+    for (const auto& [name, state] : names)
+        if (row.at(1) == name) counts[state] = number;
+}
+
+Statistics statistics_of(const Rows& rows) {
+    Statistics statistics;
+    for (const auto& row : rows) {
+        const auto& what = row.at(0).value();
+        const auto number = static_cast<std::size_t>(integer_of(row.at(2)));
+        if (what == "sandbox") count(statistics.sandboxes, domain::kSandboxStateNames, row, number);
+        if (what == "operation") count(statistics.operations, domain::kOperationStateNames, row, number);
+        if (what == "nodes") statistics.nodes = number;
+        if (what == "stale") statistics.stale_nodes = number;
+        if (what == "pending") statistics.pending_assignments = number;
+        if (what != "outbox") continue;
+        statistics.outbox = number;
+        if (row.at(1)) statistics.oldest_unpublished = time_of(row.at(1));
+    }
+    return statistics;
+}
+
+}  // namespace
+
+Task<Result<void>> PostgresStore::ping(Deadline deadline) {
+    auto answer = co_await read(kPing, {}, deadline);
+    if (!answer) co_return fail(std::move(answer.error()));
+    co_return Result<void>();
+}
+
+Task<Result<std::vector<domain::Node>>> PostgresStore::nodes(Deadline deadline) {
+    auto job = [](Connection& connection) -> Result<std::vector<domain::Node>> {
+        auto rows = connection.query(kNodes);
+        if (!rows) return fail(std::move(rows.error()));
+        return records(*rows, domain::read_node);
+    };
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<domain::Node>> PostgresStore::node(domain::NodeId id, Deadline deadline) {
+    auto job = find(kNode, id.text(), "no node " + id.text() + " is registered", domain::read_node);
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<domain::Sandbox>> PostgresStore::sandbox(domain::SandboxId id, Deadline deadline) {
+    auto job = find(kSandbox, id.text(), "there is no sandbox " + id.text(), domain::read_sandbox);
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<domain::Operation>> PostgresStore::operation(domain::OperationId id, Deadline deadline) {
+    auto job = find(kOperation, id.text(), "there is no operation " + id.text(), domain::read_operation);
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<Page<domain::Sandbox>>> PostgresStore::sandboxes(SandboxFilter filter, Deadline deadline) {
+    auto parameters = page_parameters(filter);
+    if (filter.tenant) parameters.emplace_back(*filter.tenant);
+    auto job = list(filter.tenant ? kSandboxesOfTenant : kSandboxes, std::move(parameters), filter.limit,
+                    domain::read_sandbox);
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<Page<domain::Operation>>> PostgresStore::operations(OperationFilter filter, Deadline deadline) {
+    auto parameters = page_parameters(filter);
+    if (filter.sandbox_id) parameters.emplace_back(filter.sandbox_id->text());
+    auto job = list(filter.sandbox_id ? kOperationsOfSandbox : kOperations, std::move(parameters), filter.limit,
+                    domain::read_operation);
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+Task<Result<domain::Operation>> PostgresStore::wait_operation(domain::OperationId id, Deadline deadline) {
+    const auto topic = board_->operation(id);
+    for (bool in_time = true;;) {
+        const auto seen = topic->seen();
+        auto now = co_await operation(id, in(kAnswerWithin));
+        if (!now || !in_time || domain::has_ended(now->state)) co_return now;
+        in_time = co_await topic->wait(seen, deadline);
+    }
+}
+
+Task<Result<Statistics>> PostgresStore::statistics(Deadline deadline) {
+    auto job = [timeout = interval(settings_.aegis.heartbeat_timeout)](Connection& connection) -> Result<Statistics> {
+        auto rows = connection.query(kStatistics, {timeout});
+        if (!rows) return fail(std::move(rows.error()));
+        return statistics_of(*rows);
+    };
+    co_return co_await pool_->run(deadline, std::move(job));
+}
+
+}  // namespace sandbox::store::postgres
