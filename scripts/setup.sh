@@ -28,11 +28,12 @@ fi
 build=(
   clang-19 llvm-19 mold ccache cmake ninja-build pkg-config git
   libboost1.81-dev libboost-url1.81-dev nlohmann-json3-dev libspdlog-dev libcli11-dev
-  libtomlplusplus-dev libssl-dev prometheus-cpp-dev libnats-dev libcurl4-openssl-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libtomlplusplus-dev libssl-dev prometheus-cpp-dev libpqxx-dev libpq-dev libnats-dev libcurl4-openssl-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
 )
 test=(
   clang-tidy-19 clang-format-19 libclang-rt-19-dev docker.io iptables busybox-static debootstrap e2fsprogs
-  nftables iproute2 curl jq openssl procps ca-certificates faketime nats-server python3
+  nftables iproute2 curl jq openssl procps ca-certificates faketime nats-server postgresql python3
 )
 wanted=("${build[@]}")
 $build_only || wanted+=("${test[@]}")

@@ -24,6 +24,7 @@
 #include <sandbox/runtime/docker.hpp>
 #include <sandbox/runtime/external.hpp>
 #include <sandbox/store/memory_store.hpp>
+#include <sandbox/store/postgres_store.hpp>
 
 #include "controller/controller.hpp"
 #include "worker/worker.hpp"
@@ -136,6 +137,7 @@ public:
         worker_.reset();
         runtime_.reset();
         client_.reset();
+        if (store_) store_->close();
         io_.restart();
         io_.run_for(kLastWords);
         if (!io_.stopped()) {
@@ -165,8 +167,22 @@ private:
         return {};
     }
 
+    Result<void> open_store() {
+        if (config_.store.kind == config::StoreKind::memory) {
+            store_ = store::create_memory_store(store_settings(config_), clock_, random_);
+            return {};
+        }
+        const store::PostgresSettings postgres{
+            .url = config_.store.database_url,
+            .max_connections = static_cast<std::size_t>(config_.store.max_connections)};
+        auto store = store::create_postgres_store(io_.get_executor(), postgres, store_settings(config_), random_);
+        if (!store) return fail(std::move(store.error()));
+        store_ = std::move(*store);
+        return {};
+    }
+
     Result<void> start_controller() {
-        store_ = store::create_memory_store(store_settings(config_), clock_, random_);
+        if (auto opened = open_store(); !opened) return opened;
         bus_ = create_bus(config_.bus);
         controller_ =
             std::make_unique<Controller>(io_.get_executor(), controller_settings(config_), *store_, *bus_, clock_);

@@ -146,8 +146,6 @@ Result<void> check(const Config& config, const Settings& settings) {
 
 Result<void> refuse_unbuilt(const Config& config) {
     if (config.tunnel.enabled) return refuse("tunnels are not available in this version; set tunnel.enabled = false");
-    if (has_controller(config.role) && config.store.kind == StoreKind::postgres)
-        return refuse("PostgreSQL is not available in this version; set store.kind = \"memory\"");
     return {};
 }
 

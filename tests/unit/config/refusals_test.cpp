@@ -195,11 +195,6 @@ TEST(Refusal, checks_tunnel_keys_only_while_tunnels_are_on) {
 TEST(Refusal, knows_what_this_version_can_not_serve) {
     EXPECT_EQ(Start().file("tunnel = {enabled = true, base_domain = \"t.example.com\"}").refusal(),
               "tunnels are not available in this version; set tunnel.enabled = false");
-    EXPECT_THAT(Start()
-                    .with("SANDBOX__STORE__KIND", "postgres")
-                    .with("SANDBOX__STORE__DATABASE_URL", "postgres://localhost/sandbox")
-                    .refusal(),
-                EndsWith("set store.kind = \"memory\""));
 }
 
 TEST(Refusal, of_nats_is_only_for_what_can_not_be_read) {
