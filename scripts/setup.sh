@@ -35,6 +35,8 @@ test=(
   clang-tidy-19 clang-format-19 libclang-rt-19-dev docker.io iptables busybox-static debootstrap e2fsprogs
   nftables iproute2 curl jq openssl procps ca-certificates faketime nats-server postgresql python3
 )
+# Node.js may come from elsewhere, with npm in the same package.
+command -v node >/dev/null && command -v npm >/dev/null || test+=(nodejs npm)
 wanted=("${build[@]}")
 $build_only || wanted+=("${test[@]}")
 

@@ -12,9 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSideBySide = 16;
-constexpr std::size_t kMostInLine = 1000;
-constexpr std::size_t kMostBytesInLine = 64UL * 1024 * 1024;
 constexpr auto kTick = 1s;
 /// What telling the server of a cancel may take.
 constexpr auto kUndoTime = 10s;
@@ -55,7 +52,7 @@ Task<void> take_back(client::Client& client, domain::SandboxId id) {
 
 std::optional<Reply> Session::enqueue(const Message& request, Revision revision, std::string what, Work work) {
     const auto bytes = weight(request.params);
-    if (line_.size() >= kMostInLine || bytes_in_line_ + bytes > kMostBytesInLine)
+    if (line_.size() >= limits_.in_line || bytes_in_line_ + bytes > limits_.bytes_in_line)
         return rpc_error(kBusy, "too many calls are in line: wait for answers before you call again");
     auto running = std::make_shared<Running>(executor_);
     running->id = request.id;
@@ -70,7 +67,7 @@ std::optional<Reply> Session::enqueue(const Message& request, Revision revision,
         running->call.watch();
         tick(running);
     }
-    if (running_ < kSideBySide) {
+    if (running_ < limits_.side_by_side) {
         begin(running);
     } else {
         running->call.say("waiting for its turn");
@@ -115,7 +112,7 @@ void Session::end(const std::shared_ptr<Running>& running) {
 }
 
 void Session::begin_next() {
-    while (running_ < kSideBySide && !line_.empty()) {
+    while (running_ < limits_.side_by_side && !line_.empty()) {
         auto next = std::move(line_.front());
         line_.pop_front();
         bytes_in_line_ -= next->bytes;

@@ -111,6 +111,12 @@ void make_error(ToolResult& result, const std::string& message) {
     result.structure["error"] = message;
 }
 
+void add_note(ToolResult& result, const std::string& note) {
+    result.text += (result.text.empty() || result.text.ends_with('\n') ? "" : "\n") + note;
+    auto& known = result.structure["note"];
+    known = known.is_null() ? note : known.get<std::string>() + " " + note;
+}
+
 ToolResult refusal(std::string message) {
     ToolResult result;
     make_error(result, message);
@@ -194,9 +200,9 @@ ToolResult account(const domain::Operation& operation, std::size_t max_output, c
     ToolResult result;
     result.structure[name] = shown(operation, max_output);
     if (!domain::has_ended(operation.state)) {
-        result.text =
-            fmt::format("Not ended yet: {}. It goes on; call sandbox_wait with operation_id \"{}\" to wait for it.",
-                        describe(operation), operation.id.text());
+        result.text = fmt::format("Not ended yet: {}.", describe(operation));
+        add_note(result,
+                 fmt::format("It goes on; sandbox_wait with operation_id \"{}\" waits for it.", operation.id.text()));
         return result;
     }
     const bool good = operation.state == domain::OperationState::succeeded;

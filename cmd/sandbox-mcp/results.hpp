@@ -37,6 +37,9 @@ struct ToolResult {
 /// Turns a result into an error: `message` goes before the text and under "error".
 void make_error(ToolResult& result, const std::string& message);
 
+/// Adds what to do next, to the text and under "note", for clients that show their model only one of the two.
+void add_note(ToolResult& result, const std::string& note);
+
 /// The API's object as a model may see it: with the values of its environment masked.
 [[nodiscard]] nlohmann::json shown(const domain::Sandbox& sandbox);
 /// The API's object with each stream cut to `max_output` bytes.

@@ -222,6 +222,7 @@ Json agent() {
 }
 
 Json output(Properties all) {
+    all.emplace_back("note", text("What to do next, where there is something to say"));
     all.emplace_back("error", text("What went wrong; only there when the call failed"));
     return object(std::move(all), 0);
 }

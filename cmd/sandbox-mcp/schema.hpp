@@ -42,7 +42,7 @@ using Properties = std::vector<std::pair<std::string, Json>>;
 [[nodiscard]] Json tunnel();
 [[nodiscard]] Json agent();
 
-/// A tool's output: these members, any of them missing after an error, and "error".
+/// A tool's output: these members, any of them missing after an error, "note" and "error".
 [[nodiscard]] Json output(Properties members);
 
 }  // namespace sandbox::mcp::schema

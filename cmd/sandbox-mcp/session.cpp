@@ -80,10 +80,11 @@ Task<Reply> run_tool(const Tool& tool, Bridge& bridge, Call& call, nlohmann::jso
 
 }  // namespace
 
-Session::Session(asio::any_io_executor executor, Bridge& bridge, Send send)
+Session::Session(asio::any_io_executor executor, Bridge& bridge, Send send, CallLimits limits)
     : executor_(executor),
       bridge_(bridge),
       send_(std::move(send)),
+      limits_(limits),
       tools_(list_of_tools(bridge.options())),
       tasks_(executor) {}
 

@@ -22,12 +22,19 @@
 
 namespace sandbox::mcp {
 
+/// How much of a client's work is taken on at a time.
+struct CallLimits {
+    std::size_t side_by_side = 16;
+    std::size_t in_line = 1000;
+    std::size_t bytes_in_line = 64UL * 1024 * 1024;
+};
+
 /// One client's conversation: reads its messages, answers what needs no server at once, and runs the rest side by side.
 /// Knows nothing of pipes. Lives on the io thread; `send` is given whole lines without their end.
 class Session {
 public:
     using Send = std::function<void(std::string)>;
-    Session(asio::any_io_executor executor, Bridge& bridge, Send send);
+    Session(asio::any_io_executor executor, Bridge& bridge, Send send, CallLimits limits = {});
     ~Session();
 
     /// One line from the client. Never throws.
@@ -76,6 +83,7 @@ private:
     asio::any_io_executor executor_;
     Bridge& bridge_;
     Send send_;
+    CallLimits limits_;
     const Json tools_;                      // the answer to tools/list: large, and always the same
     std::optional<Revision> revision_;      // since initialize
     std::optional<std::string> log_level_;  // since logging/setLevel

@@ -96,7 +96,7 @@ Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
     if (asked->command) result.structure["agent_command"] = asked->command->argv;
     const bool runs = created->operation.state == domain::OperationState::succeeded;
     if (!asked->command || !runs) {
-        if (!result.is_error) result.text += "\n" + next_step(created->sandbox, *asked->profile);
+        if (!result.is_error) add_note(result, next_step(created->sandbox, *asked->profile));
         co_return result;
     }
 

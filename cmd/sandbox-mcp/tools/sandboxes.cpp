@@ -80,7 +80,8 @@ Task<ToolResult> list(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
     result.text = sandboxes.empty()
                       ? fmt::format("Tenant {} has no sandbox{}.", asked->tenant, which)
                       : fmt::format("{} of tenant {}, newest first:{}", sandboxes.size(), asked->tenant, lines);
-    if (answer->next_cursor) result.text += fmt::format("\nThere are more; these are the newest {}.", sandboxes.size());
+    if (answer->next_cursor)
+        add_note(result, fmt::format("There are more; these are the newest {}.", sandboxes.size()));
     co_return result;
 }
 

@@ -32,11 +32,9 @@ ToolResult account_of_create(const api::SandboxAndOperation& created, std::size_
     result.text = describe(sandbox) + ".";
     result.text[0] = 'S';
     if (!domain::has_ended(operation.state)) {
-        result.text += fmt::format(
-            "\nIt does not run yet. Wait for it: sandbox_wait with operation_id \"{}\". It is there, and counts, until "
-            "it "
-            "is deleted or expires.",
-            operation.id.text());
+        add_note(result, fmt::format("It does not run yet: sandbox_wait with operation_id \"{}\" waits for it. It is "
+                                     "there, and counts, until it is deleted or expires.",
+                                     operation.id.text()));
     } else if (operation.state == domain::OperationState::failed) {
         make_error(result,
                    fmt::format("The sandbox could not be created: {}. Correct what it names and create another "
