@@ -99,6 +99,18 @@ Json or_null(std::string_view description, Properties properties) {
     return schema;
 }
 
+namespace {
+
+/// An object of the API: these members are there, and others may come.
+Json shape(std::string_view description, Properties properties) {
+    const auto all = properties.size();
+    auto schema = object(description, std::move(properties), all);
+    schema.erase("additionalProperties");
+    return schema;
+}
+
+}  // namespace
+
 Json health() {
     Properties tunnels{{"enabled", boolean("")},
                        {"base_domain", or_null("Null when tunnels are off")},
@@ -110,8 +122,9 @@ Json health() {
                    {"version", text("")},
                    {"store", one_of("", {"memory", "postgres"})},
                    {"now", text("The server's time, RFC 3339")},
-                   {"tunnels", object("Public tunnels", std::move(tunnels), 6)}};
-    return object("The server", std::move(all), 5);
+                   {"tunnels", shape("Public tunnels", std::move(tunnels))},
+                   {"events", or_null("What waits for the event bus, where the server can tell")}};
+    return shape("The server", std::move(all));
 }
 
 Json tunnel() {
@@ -124,7 +137,7 @@ Json tunnel() {
                    {"authenticated", boolean("")},
                    {"state", one_of("", {"pending", "active", "removing", "failed"})},
                    {"failure", or_null("Why it failed, or null")}};
-    return object("A published port", std::move(all), 9);
+    return shape("A published port", std::move(all));
 }
 
 namespace {
@@ -134,7 +147,7 @@ Json exposure() {
                    {"protocol", text("")},
                    {"subdomain", or_null("A name that was asked for, or null")},
                    {"authenticated", boolean("")}};
-    return object("", std::move(all), 4);
+    return shape("", std::move(all));
 }
 
 Json spec() {
@@ -151,17 +164,17 @@ Json spec() {
                    {"image", text("")},
                    {"command", texts("")},
                    {"env", text_map("Values are hidden")},
-                   {"resources", object("", std::move(resources), 4)},
+                   {"resources", shape("", std::move(resources))},
                    {"network", one_of("", {"deny", "restricted_egress", "open_egress"})},
                    {"isolation", one_of("", {"auto", "container", "microvm"})},
                    {"sensitivity", one_of("", {"public", "internal", "confidential", "restricted"})},
-                   {"signals", object("", std::move(signals), 5)},
+                   {"signals", shape("", std::move(signals))},
                    {"ttl_seconds", count()},
                    {"labels", text_map("")},
-                   {"placement", object("", std::move(placement), 3)},
+                   {"placement", shape("", std::move(placement))},
                    {"exposures", list("", exposure())},
                    {"agent", or_null("An agent's name, or null")}};
-    return object("What was asked for", std::move(all), 14);
+    return shape("What was asked for", std::move(all));
 }
 
 }  // namespace
@@ -183,7 +196,7 @@ Json sandbox() {
                    {"tunnels", list("", tunnel())},
                    {"placement_reasons", texts("")},
                    {"startup", or_null("How its start-up command fares; null without one", std::move(startup))}};
-    return object("A sandbox", std::move(all), 13);
+    return shape("A sandbox", std::move(all));
 }
 
 Json operation(std::string_view description) {
@@ -210,7 +223,7 @@ Json operation(std::string_view description) {
                    {"started_at", or_null("Null until it starts")},
                    {"argv", or_null("A command's argv, or null")},
                    {"phase", or_null("What it is doing; null when it has ended")}};
-    return object(description, std::move(all), 11);
+    return shape(description, std::move(all));
 }
 
 Json agent() {
@@ -218,7 +231,7 @@ Json agent() {
                    {"executable", text("")},    {"default_image", or_null("Null: an image must be given")},
                    {"default_args", texts("")}, {"env_passthrough", texts("")},
                    {"homepage", text("")}};
-    return object("A coding agent", std::move(all), 7);
+    return shape("A coding agent", std::move(all));
 }
 
 Json output(Properties all) {

@@ -35,7 +35,7 @@ using Properties = std::vector<std::pair<std::string, Json>>;
 [[nodiscard]] Json or_null(std::string_view description);
 [[nodiscard]] Json or_null(std::string_view description, Properties properties);
 
-// The API's objects, as results carry them.
+// The API's objects, as results carry them. They are open: a server or a library that says more is no error.
 [[nodiscard]] Json health();
 [[nodiscard]] Json sandbox();
 [[nodiscard]] Json operation(std::string_view description = "What was asked of the server, and how far it is");

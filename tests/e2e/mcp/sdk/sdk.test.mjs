@@ -156,8 +156,9 @@ async function watchAndCancel({ client }, { call }, { id }) {
 }
 
 for (const kind of kinds) {
-  test(`${kind.name}: every tool, resource and prompt`, { timeout: 300_000 }, async () => {
+  test(`${kind.name}: every tool, resource and prompt`, { timeout: 300_000 }, async (t) => {
     const connection = await connect(kind, programs, daemon.url);
+    t.after(() => connection.client.close());
     const { client } = connection;
     assert.equal(client.getServerVersion().name, 'sandbox-mcp');
     assert.ok(client.getInstructions().length > 0);
@@ -185,9 +186,10 @@ for (const kind of kinds) {
   });
 }
 
-test('a read-only bridge offers six tools to each of them', { timeout: 60_000 }, async () => {
+test('a read-only bridge offers six tools to each of them', { timeout: 60_000 }, async (t) => {
   for (const kind of kinds) {
     const connection = await connect(kind, programs, daemon.url, ['--read-only', '--tenant', 'somebody']);
+    t.after(() => connection.client.close());
     const { tools, call } = await toolsOf(connection);
     assert.equal(tools.length, 6);
     assert.deepEqual((await call('sandbox_list')).structuredContent.sandboxes, []);
