@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLargestBatch = 256;
 constexpr std::chrono::milliseconds kFirstPause{250};
 constexpr std::chrono::milliseconds kLongestPause{4000};
-constexpr std::chrono::seconds kBusTimeout{10};
+constexpr std::chrono::seconds kBusTimeout{5};  // less than a daemon has to stop
 constexpr std::chrono::seconds kOutboxWait{30};
 /// Of failures in a row, the first is logged and then one of so many: once a minute or so.
 constexpr std::size_t kLogEvery = 15;

@@ -84,6 +84,19 @@ TEST_F(NatsEvents, leave_before_the_daemon_does) {
     EXPECT_EQ(stored().size(), 21U);
 }
 
+// A server that hangs does not keep the daemon from ending.
+TEST_F(NatsEvents, do_not_hold_up_the_end) {
+    Daemon daemon(options());
+    static_cast<void>(PlayedWorker(daemon.address(), 1));
+    ASSERT_TRUE(eventually(20s, [&] { return logged(daemon).size() == 1; }));
+    nats.freeze();
+    static_cast<void>(PlayedWorker(daemon.address(), 2));
+
+    EXPECT_EQ(daemon.stop(), 0);
+
+    nats.thaw();
+}
+
 TEST_F(NatsEvents, show_no_password_when_they_can_not_leave) {
     auto with_password = options();
     with_password.variables["SANDBOX__BUS__NATS_URL"] = "nats://me:hunter2@127.0.0.1:9";
