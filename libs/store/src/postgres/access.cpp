@@ -68,11 +68,11 @@ Result<Access> Access::from(const Secret& url) {
     values["client_encoding"] = "UTF8";
 
     Access access;
-    access.description = describe(values);
     for (const char* key : {"password", "sslpassword"})
         if (const auto found = values.find(key); found != values.end() && !found->second.empty())
             access.secrets.push_back(found->second);
     access.secrets.push_back(url.reveal());
+    access.description = access.censored(describe(values));
     auto& settings = values["options"];
     settings = settings.empty() ? kSessionOptions : settings + " " + kSessionOptions;
     for (const auto& [key, value] : values) access.conninfo += key + "=" + conninfo_value(value) + " ";

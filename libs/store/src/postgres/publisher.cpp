@@ -63,6 +63,11 @@ struct Publisher::Found {
 Publisher::Publisher(asio::any_io_executor io, const Access& access)
     : pool_(std::make_shared<Pool>(std::move(io), access, 1)) {}
 
+void Publisher::close() {
+    closed_ = true;  // the pool says so to whoever asks
+    pool_->close();
+}
+
 Result<Publisher::Found> Publisher::look(Connection& connection, std::uint64_t holder, const std::string& known,
                                          std::size_t limit) {
     auto mine = may_publish(connection, holder);
@@ -85,7 +90,7 @@ Result<Publisher::Found> Publisher::look(Connection& connection, std::uint64_t h
 
 Task<Result<std::vector<LoggedEvent>>> Publisher::next(std::size_t limit) {
     std::vector<LoggedEvent> events;
-    if (std::chrono::steady_clock::now() < not_before_) co_return events;
+    if (!closed_ && std::chrono::steady_clock::now() < not_before_) co_return events;
     std::vector<std::int64_t> known;
     for (const auto& given : given_) known.push_back(given.id);
     auto job = [holder = holder_, ids = array_of(known), limit](Connection& connection) {

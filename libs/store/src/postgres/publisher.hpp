@@ -30,7 +30,7 @@ public:
     /// taken over meanwhile; then they may be published twice.
     Task<Result<void>> published(std::uint64_t last_sequence);
 
-    void close() { pool_->close(); }
+    void close();
 
 private:
     struct Given {
@@ -47,6 +47,7 @@ private:
     std::uint64_t holder_ = 0;    // the connection that holds the lock
     std::deque<Given> given_;     // not yet published, by their numbers
     Deadline not_before_;         // another controller publishes: not asked for until then
+    bool closed_ = false;
 };
 
 }  // namespace sandbox::store::postgres
