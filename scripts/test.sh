@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test: unit, contract and integration tests under the sanitizers,
+# Installs what is missing, builds, and runs every test: unit, contract and integration tests under AddressSanitizer and
+# UndefinedBehaviorSanitizer, contract tests under ThreadSanitizer too, every parser fuzzed for some seconds, and
 # end-to-end tests on the programs as they are installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -66,7 +67,11 @@ else
   scripts/lint.sh --format-only
   build release sandboxd sandbox sandbox-guest e2e_tests stack_bench
   build asan unit_tests contract_tests integration_tests
+  build tsan contract_tests
+  build fuzz fuzz_targets
   run_tests asan -L 'unit|contract|integration'
+  run_tests tsan -L 'contract'
+  run_tests fuzz -L 'fuzz'
   run_tests release -L 'e2e'
 fi
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
