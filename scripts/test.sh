@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test: unit, contract and integration tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer, contract tests under ThreadSanitizer too, every parser fuzzed for some seconds, and
+# UndefinedBehaviorSanitizer, the store's and the bus's contract under ThreadSanitizer too, every parser fuzzed for some seconds, and
 # end-to-end tests on the programs as they are installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,10 +67,10 @@ else
   scripts/lint.sh --format-only
   build release sandboxd sandbox sandbox-guest e2e_tests stack_bench
   build asan unit_tests contract_tests integration_tests
-  build tsan contract_tests
+  build tsan store_contract_test postgres_store_contract_test event_bus_contract_test
   build fuzz fuzz_targets
   run_tests asan -L 'unit|contract|integration'
-  run_tests tsan -L 'contract'
+  run_tests tsan -R '^(store|postgres_store|event_bus)_contract_test$'
   run_tests fuzz -L 'fuzz'
   run_tests release -L 'e2e'
 fi
