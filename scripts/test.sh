@@ -60,7 +60,7 @@ build() {
 scripts/setup.sh
 if $quick; then
   build dev unit_tests contract_tests
-  run_tests dev -L 'unit|contract'
+  run_tests dev -L 'unit|contract' -E runtime_contract_test
 else
   ensure_engine
   scripts/build-base-image.sh busybox
