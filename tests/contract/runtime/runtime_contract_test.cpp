@@ -62,6 +62,7 @@ std::string name_of(const ::testing::TestParamInfo<Promise>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Docker, RuntimeContract, ::testing::ValuesIn(promises("docker", true)), name_of);
+INSTANTIATE_TEST_SUITE_P(Runc, RuntimeContract, ::testing::ValuesIn(promises("runc", true)), name_of);
 INSTANTIATE_TEST_SUITE_P(TestDriver, RuntimeContract, ::testing::ValuesIn(promises("test_driver", false)), name_of);
 
 }  // namespace

@@ -24,12 +24,14 @@ Timestamp now() {
     return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
+void must_run(std::vector<std::string> argv) {
+    const auto ended = run_program({.argv = std::move(argv)});
+    if (ended.status != 0) throw std::runtime_error("no image for the tests: " + ended.out + ended.err);
+}
+
 void set_up_docker(Stand& stand) {
     const char* host = std::getenv("DOCKER_HOST");
     const std::string engine = host != nullptr ? host : "unix:///var/run/docker.sock";
-    const auto built = run_program(
-        {.argv = {kSource + "/scripts/build-base-image.sh", "busybox"}, .environment = {{"DOCKER_HOST", engine}}});
-    if (built.status != 0) throw std::runtime_error("no image for the tests: " + built.err);
     SystemRandom random;
     runtime::DockerSettings settings;
     settings.engine = http::Url::parse(engine).value();
@@ -39,13 +41,21 @@ void set_up_docker(Stand& stand) {
     stand.runtime = runtime::create_docker_runtime(stand.io.get_executor(), settings);
 }
 
-void set_up_driver(Stand& stand, const std::string& driver) {
+void set_up_driver(Stand& stand, driver_check::Kit::Settings& kit, const std::string& driver) {
     runtime::ExternalSettings settings;
     settings.driver = driver;
     settings.launcher = program("sandbox-driver-run");
     settings.state_dir = stand.state.path();
     settings.node_name = "contract-test";
     stand.runtime = runtime::create_external_runtime(stand.io.get_executor(), settings);
+    kit.kill_driver = [driver](std::string_view action) { return driver_check::kill_driver_run(driver, action); };
+}
+
+void set_up_runc(Stand& stand, driver_check::Kit::Settings& kit) {
+    const auto images = stand.state.path() + "/images";
+    ::setenv("RUNC_DRIVER_IMAGES", images.c_str(), 1);
+    must_run({"env", "RUNC_DRIVER_IMAGES=" + images, kSource + "/deploy/drivers/runc/unpack-image", kImage});
+    set_up_driver(stand, kit, program("sandbox-driver-runc"));
 }
 
 }  // namespace
@@ -60,15 +70,13 @@ Stand::~Stand() {
 std::unique_ptr<Stand> make_stand(const std::string& name) {
     auto stand = std::make_unique<Stand>();
     driver_check::Kit::Settings settings{.image = kImage};
-    if (name == "docker") {
+    must_run({kSource + "/scripts/build-base-image.sh", "busybox"});
+    if (name == "docker")
         set_up_docker(*stand);
-    } else {
-        const auto driver = kSource + "/tests/fixtures/drivers/test-driver";
-        set_up_driver(*stand, driver);
-        settings.kill_driver = [driver](std::string_view action) {
-            return driver_check::kill_driver_run(driver, action);
-        };
-    }
+    else if (name == "runc")
+        set_up_runc(*stand, settings);
+    else
+        set_up_driver(*stand, settings, kSource + "/tests/fixtures/drivers/test-driver");
     auto capabilities = run(stand->io, stand->runtime->probe(in(30s)));
     if (!capabilities) throw std::runtime_error(capabilities.error().message());
     if (name == "docker")

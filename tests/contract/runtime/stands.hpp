@@ -26,7 +26,7 @@ struct Stand {
     ~Stand();
 };
 
-/// "docker", "test_driver", …; throws what is missing for it.
+/// "docker", "test_driver" or "runc"; throws what is missing for it.
 [[nodiscard]] std::unique_ptr<Stand> make_stand(const std::string& name);
 
 }  // namespace sandbox::test

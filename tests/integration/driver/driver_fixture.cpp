@@ -43,7 +43,11 @@ void DriverTest::TearDown() {
 }
 
 std::string DriverTest::fixture(const std::string& name) {
-    return std::string(SANDBOX_DRIVERS) + "/" + name;
+    return source("tests/fixtures/drivers/" + name);
+}
+
+std::string DriverTest::source(const std::string& path) {
+    return std::string(SANDBOX_SOURCE_DIR) + "/" + path;
 }
 
 std::string DriverTest::script(const std::string& body) {

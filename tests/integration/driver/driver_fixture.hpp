@@ -26,6 +26,8 @@ protected:
 
     /// One of tests/fixtures/drivers.
     [[nodiscard]] static std::string fixture(const std::string& name);
+    /// A file of the project.
+    [[nodiscard]] static std::string source(const std::string& path);
     /// A driver of this test's own: the body of a shell script, which has the request in $request.
     [[nodiscard]] std::string script(const std::string& body);
     /// The runtime with this driver, and settings_ otherwise.

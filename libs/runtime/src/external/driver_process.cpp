@@ -5,12 +5,14 @@
 #include <csignal>
 #include <cstring>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/readable_pipe.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -66,17 +68,20 @@ Result<void> check_program(const std::string& path) {
 }  // namespace
 
 struct DriverProcess::Parts {
-    explicit Parts(const asio::any_io_executor& executor) : in(executor), out(executor), err(executor) {}
+    explicit Parts(const asio::any_io_executor& executor)
+        : in(executor), out(executor), err(executor), ended(executor) {}
     asio::writable_pipe in;
     asio::readable_pipe out;
     asio::readable_pipe err;
-    std::unique_ptr<process::process> launcher;
+    pid_t launcher = -1;                   // until it has been reaped
+    asio::posix::stream_descriptor ended;  // its pidfd
 
     void close() {
         boost::system::error_code ignored;
         in.close(ignored);
         out.close(ignored);
         err.close(ignored);
+        ended.close(ignored);
     }
 };
 
@@ -87,7 +92,10 @@ DriverProcess::DriverProcess(asio::any_io_executor executor, const DriverProgram
       log_(order_.mask, order_.log),
       parts_(std::make_unique<Parts>(executor_)) {}
 
-DriverProcess::~DriverProcess() = default;
+DriverProcess::~DriverProcess() {
+    // Only when the io thread has ended before it: what is below the launcher dies with it.
+    if (parts_->launcher > 0) ::kill(parts_->launcher, SIGKILL);
+}
 
 Result<void> DriverProcess::start() {
     if (auto there = check_program(program_.path); !there) return there;
@@ -102,7 +110,12 @@ Result<void> DriverProcess::start() {
     auto launched = process::default_process_launcher()(executor_, error, std::filesystem::path(program_.launcher),
                                                         arguments, std::move(stdio), Environment(program_.environment));
     if (error) return fail(Code::unavailable, fmt::format("{} can't be run: {}", program_.launcher, error.message()));
-    parts_->launcher = std::make_unique<process::process>(std::move(launched));
+    parts_->launcher = launched.id();
+    // Its own waiting blocks the thread when the reactor wakes it for nothing, which happens: see watch().
+    (void)launched.detach();
+    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, parts_->launcher, 0));
+    if (pidfd < 0) return fail(Code::unavailable, fmt::format("watch the driver: {}", std::strerror(errno)));
+    parts_->ended.assign(pidfd);
     return {};
 }
 
@@ -125,7 +138,7 @@ Task<Result<DriverRun>> DriverProcess::run() {
     const auto give_up = in(program_.kill_grace + kLauncherTime);
     while (!ended_)
         if (!co_await changed_.wait(give_up) && !ended_) {
-            ::kill(parts_->launcher->id(), SIGKILL);
+            ::kill(parts_->launcher, SIGKILL);
             while (!ended_) co_await changed_.wait(Deadline::max());
         }
     const auto last_output = in(kLastOutput);
@@ -140,7 +153,7 @@ void DriverProcess::end_as(DriverRun::End end) {
     if (stopping_ || ended_) return;
     stopping_ = true;
     result_.end = end;
-    if (parts_->launcher) ::kill(parts_->launcher->id(), SIGTERM);
+    if (parts_->launcher > 0) ::kill(parts_->launcher, SIGTERM);
     changed_.notify_all();
 }
 
@@ -150,7 +163,7 @@ void DriverProcess::stop() {
 
 void DriverProcess::kill() {
     end_as(DriverRun::End::stopped);
-    if (parts_->launcher && !ended_) ::kill(parts_->launcher->id(), SIGINT);
+    if (parts_->launcher > 0) ::kill(parts_->launcher, SIGINT);
 }
 
 Task<void> DriverProcess::feed() {
@@ -194,10 +207,16 @@ Task<void> DriverProcess::read_log() {
 
 Task<void> DriverProcess::watch() {
     auto self = shared_from_this();
-    boost::system::error_code error;
-    co_await parts_->launcher->async_wait(asio::redirect_error(asio::use_awaitable, error));
-    const int status = parts_->launcher->native_exit_code();
-    (void)parts_->launcher->detach();  // its number may be another's from now on
+    int status = 0;
+    // Not every wake-up is true: a descriptor that was closed while a fork held a copy of it (every driver's start is
+    // one) stays in the epoll set for a moment, and its events then reach whoever has its place in the reactor.
+    while (::waitpid(parts_->launcher, &status, WNOHANG) == 0) {
+        boost::system::error_code error;
+        co_await parts_->ended.async_wait(asio::posix::stream_descriptor::wait_read,
+                                          asio::redirect_error(asio::use_awaitable, error));
+        if (error) co_return;
+    }
+    parts_->launcher = -1;
     ended_ = true;
     // What stop() or the limit decided stays.
     if (!stopping_) {
