@@ -1,61 +1,18 @@
 // An engine that goes away and comes back, which is one of the test's own.
 #include <chrono>
 #include <filesystem>
-#include <memory>
-#include <signal.h>
-#include <sys/mount.h>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "docker_fixture.hpp"
+#include "own_engine.hpp"
 
 namespace sandbox::test {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-/// A dockerd in a directory of its own, without a network. Its containers live on while it is away (--live-restore).
-class OwnEngine {
-public:
-    OwnEngine() = default;
-    OwnEngine(const OwnEngine&) = delete;
-    OwnEngine& operator=(const OwnEngine&) = delete;
-    ~OwnEngine() {
-        process_.reset();
-        // With --live-restore it leaves its data directory mounted on itself.
-        (void)::umount2((directory_.path() + "/data").c_str(), MNT_DETACH);
-    }
-    void start() {
-        Start start;
-        start.argv = {"/usr/sbin/dockerd",
-                      "--host=" + address(),
-                      "--data-root=" + directory_.path() + "/data",
-                      "--exec-root=" + directory_.path() + "/exec",
-                      "--pidfile=" + directory_.path() + "/pid",
-                      "--bridge=none",
-                      "--iptables=false",
-                      "--ip-forward=false",
-                      "--live-restore"};
-        process_ = std::make_unique<Process>(start);
-    }
-    void stop() {
-        process_->signal(SIGTERM);
-        process_->wait(30s);
-    }
-    [[nodiscard]] std::string log() const { return process_->err(); }
-    [[nodiscard]] std::string address() const { return "unix://" + directory_.path() + "/socket"; }
-
-private:
-    TemporaryDirectory directory_;
-    std::unique_ptr<Process> process_;
-};
-
-/// Made before the fixture that talks to it.
-struct EngineFirst {
-    OwnEngine own_engine;
-};
 
 class EngineRestartTest : private EngineFirst, public DockerTest {
 protected:

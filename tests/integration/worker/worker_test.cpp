@@ -194,6 +194,32 @@ TEST_F(WorkerTest, waits_for_a_controller_that_is_away) {
     EXPECT_TRUE(eventually([&] { return worker->registered(); }));
 }
 
+// A runtime that gives something else from now on is told at once; one that gives nothing offers nothing.
+TEST_F(WorkerTest, registers_anew_when_the_runtime_changes) {
+    start_registered();
+    runtime.change({}, true);
+    ASSERT_TRUE(eventually([&] { return desk->registered.size() == 2; }));
+    EXPECT_THAT(desk->registered.back().supported_tiers, IsEmpty());
+    runtime.change({domain::Tier::microvm}, true);
+    ASSERT_TRUE(eventually([&] { return desk->registered.size() == 3; }));
+    EXPECT_THAT(desk->registered.back().supported_tiers, ElementsAre(domain::Tier::microvm));
+}
+
+// An empty inventory would say that every sandbox is lost.
+TEST_F(WorkerTest, tells_no_inventory_when_the_runtime_has_none) {
+    start_registered();
+    const auto box = make_sandbox();
+    runtime.change({domain::Tier::container}, false);
+    ASSERT_TRUE(eventually([&] { return desk->registered.size() == 2; }));
+    const auto before = desk->heartbeats.size();
+    ASSERT_TRUE(eventually([&] { return desk->heartbeats.size() >= before + 2; }));
+    EXPECT_FALSE(desk->heartbeats.back().inventory);
+    EXPECT_EQ(desk->heartbeats.back().capacity.running_sandboxes, 1);
+    const auto echo = lay_exec(box, {"echo", "still here"});
+    ASSERT_TRUE(reported(echo));
+    EXPECT_TRUE(report_of(echo)->success);
+}
+
 TEST_F(WorkerTest, waits_for_an_engine_that_is_down) {
     runtime.set_down(true);
     start();

@@ -165,8 +165,9 @@ Task<Result<runtime::Capabilities>> LocalRuntime::probe(Deadline) {
     if (down_) co_return down();
     runtime::Capabilities capabilities;
     capabilities.info = {.name = "local", .version = "1"};
-    capabilities.tiers = {domain::Tier::container};
-    capabilities.features = {"stdin", "cancel", "inventory"};
+    capabilities.tiers = tiers_;
+    capabilities.features = {"stdin", "cancel"};
+    if (has_inventory_) capabilities.features.emplace_back("inventory");
     capabilities.concurrent_exec = true;
     co_return capabilities;
 }
@@ -261,6 +262,7 @@ void LocalRuntime::remove(domain::SandboxId id) {
 
 Task<Result<std::vector<domain::InventoryItem>>> LocalRuntime::list(Deadline) {
     if (down_) co_return down();
+    if (!has_inventory_) co_return fail(Code::unavailable, "this runtime can't tell what it holds");
     std::vector<domain::InventoryItem> items;
     for (const auto& [id, sandbox] : sandboxes_) {
         domain::InventoryItem item;

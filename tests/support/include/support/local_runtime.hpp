@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 #include <sys/types.h>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -37,6 +39,12 @@ public:
 
     /// As if an operator had removed the container behind the worker's back.
     void lose(domain::SandboxId id);
+    /// As if it were another from now on: what it gives, and whether it can tell what it holds.
+    void change(std::vector<domain::Tier> tiers, bool has_inventory) {
+        tiers_ = std::move(tiers);
+        has_inventory_ = has_inventory;
+        if (on_capabilities_change) on_capabilities_change();
+    }
     /// As if the engine were down: every call fails with unavailable.
     void set_down(bool down) { down_ = down; }
     [[nodiscard]] std::size_t sandboxes() const noexcept { return sandboxes_.size(); }
@@ -54,6 +62,8 @@ private:
     asio::any_io_executor executor_;
     std::string root_;
     bool down_ = false;
+    std::vector<domain::Tier> tiers_{domain::Tier::container};
+    bool has_inventory_ = true;
     std::map<domain::SandboxId, Sandbox> sandboxes_;
     std::set<domain::SandboxId> pulling_;
     std::map<domain::OperationId, std::pair<domain::SandboxId, pid_t>> running_;
