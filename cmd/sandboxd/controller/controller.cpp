@@ -172,6 +172,7 @@ void Controller::start() {
 
 void Controller::begin_stop() {
     stopping_ = true;
+    store_.stop_waiting();
     feed_.stop();
 }
 

@@ -78,7 +78,6 @@ private:
 
     /// The operation when it has ended, or as it is after wait_seconds of the request's query.
     Task<Result<domain::Operation>> wait_as_asked(const http::Request& request, domain::Operation operation);
-    Task<Result<store::Leased>> lease_within(domain::NodeId node, std::size_t limit, std::chrono::seconds wait);
 
     // background (sweeps.cpp)
     Task<void> sweep_forever();

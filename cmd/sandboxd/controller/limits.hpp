@@ -16,8 +16,6 @@ inline constexpr std::chrono::seconds kLagLifetime{5};
 inline constexpr std::chrono::seconds kLastEvents{3};
 /// The longest that an answer is held back by wait_seconds.
 inline constexpr std::int64_t kMaxWaitSeconds = 60;
-/// How often a long poll looks whether the daemon is stopping.
-inline constexpr std::chrono::seconds kPollSlice{1};
 /// Inventories and image lists of a large node.
 inline constexpr std::size_t kHeartbeatLimitBytes = std::size_t{4} * 1024 * 1024;
 

@@ -1,6 +1,4 @@
 // Operations: looking at them, waiting for them, cancelling them.
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include <sandbox/api/messages.hpp>
@@ -21,14 +19,8 @@ void Controller::add_operation_routes() {
 Task<Result<domain::Operation>> Controller::wait_as_asked(const http::Request& request, domain::Operation operation) {
     auto seconds = query_integer(request, "wait_seconds", 0, kMaxWaitSeconds);
     if (!seconds) co_return fail(std::move(seconds.error()));
-    const auto until = in(std::chrono::seconds(seconds->value_or(0)));
-    // In slices, so that a daemon that stops does not hold its callers, nor they it.
-    while (!domain::has_ended(operation.state) && !stopping_ && std::chrono::steady_clock::now() < until) {
-        auto later = co_await store_.wait_operation(operation.id, std::min(until, in(kPollSlice)));
-        if (!later) co_return fail(std::move(later.error()));
-        operation = std::move(*later);
-    }
-    co_return operation;
+    if (domain::has_ended(operation.state) || seconds->value_or(0) == 0) co_return operation;
+    co_return co_await store_.wait_operation(operation.id, in(std::chrono::seconds(**seconds)));
 }
 
 Task<http::Response> Controller::show_operation(http::Request request) {

@@ -53,16 +53,6 @@ Task<http::Response> Controller::heartbeat(http::Request request) {
     co_return json_response(200, api::HeartbeatAnswer{std::move(answer->remove), std::move(answer->cancel)});
 }
 
-Task<Result<store::Leased>> Controller::lease_within(domain::NodeId node, std::size_t limit,
-                                                     std::chrono::seconds wait) {
-    const auto until = in(wait);
-    while (true) {
-        auto leased = co_await store_.lease(node, limit, std::min(until, in(kPollSlice)));
-        const bool something = !leased || !leased->assignments.empty() || !leased->cancel.empty();
-        if (something || stopping_ || std::chrono::steady_clock::now() >= until) co_return leased;
-    }
-}
-
 Task<http::Response> Controller::lease(http::Request request) {
     auto id = path_id<domain::NodeId>(request);
     if (!id) co_return error_response(id.error(), request);
@@ -72,7 +62,7 @@ Task<http::Response> Controller::lease(http::Request request) {
     if (!wait) co_return error_response(wait.error(), request);
 
     const auto count = static_cast<std::size_t>(std::clamp<std::int64_t>(limit->value_or(8), 1, 100));
-    auto leased = co_await lease_within(*id, count, std::chrono::seconds(wait->value_or(0)));
+    auto leased = co_await store_.lease(*id, count, in(std::chrono::seconds(wait->value_or(0))));
     if (!leased) co_return error_response(leased.error(), request);
 
     std::vector<domain::AssignmentId> ids;

@@ -18,6 +18,10 @@ public:
         : clock_(clock), state_(settings, random, clock.now()), answers_(settings.max_idempotency_keys) {}
 
     [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
+    void stop_waiting() override {
+        waits_ = false;
+        state_.wake_waiters();
+    }
     Task<Result<void>> ping(Deadline) override { co_return Result<void>(); }
 
     Task<Result<Registered>> register_node(domain::Node node, Deadline) override {
@@ -81,7 +85,7 @@ public:
             const auto found = state_.find(id);
             if (!found) co_return fail(found.error());
             auto& record = **found;
-            if (!in_time || domain::has_ended(record.operation.state)) co_return record.operation;
+            if (!in_time || !waits_ || domain::has_ended(record.operation.state)) co_return record.operation;
             if (!record.ended) record.ended = std::make_shared<async::Signal>();
             const auto ended = record.ended;  // the record may go while we wait
             in_time = co_await ended->wait(deadline);
@@ -94,7 +98,7 @@ public:
         auto& node = **found;  // nodes stay
         // A worker that asks again has given up its former call, whose answer it would never see.
         const auto poll = ++node.polls;
-        for (bool in_time = true; in_time;) {
+        for (bool in_time = true; in_time && waits_;) {
             if (poll == node.polls) {
                 auto leased = state_.lease(node, limit, clock_.now());
                 if (!leased.assignments.empty() || !leased.cancel.empty()) co_return leased;
@@ -137,6 +141,7 @@ private:
     async::Clock& clock_;
     memory::State state_;
     memory::Answers answers_;
+    bool waits_ = true;  // until stop_waiting()
 };
 
 }  // namespace

@@ -66,6 +66,24 @@ TEST_P(StoreContract, work_does_not_go_to_a_wait_of_a_former_incarnation) {
     EXPECT_EQ(lease(node).size(), 1U);
 }
 
+// A controller that stops holds nobody, and gives out no work whose worker it could not hear any more.
+TEST_P(StoreContract, stopping_ends_all_waits_and_gives_nothing_out) {
+    const auto idle = register_node();
+    const auto for_work = start(store().lease(idle, 8, in(60s)));
+    const auto placed = place();
+    ASSERT_EQ(end_of(for_work)->assignments.size(), 1U);
+    const auto for_more = start(store().lease(idle, 8, in(60s)));
+    const auto for_the_end = start(store().wait_operation(placed.operation.id, in(60s)));
+
+    store().stop_waiting();
+
+    EXPECT_TRUE(end_of(for_more)->assignments.empty());
+    EXPECT_EQ(end_of(for_the_end)->state, OperationState::running);
+    const auto later = place();
+    EXPECT_TRUE(value(store().lease(idle, 8, in(60s))).assignments.empty());
+    EXPECT_EQ(value(store().wait_operation(later.operation.id, in(60s))).state, OperationState::pending);
+}
+
 TEST_P(StoreContract, leasing_wants_a_known_node_and_work_of_its_own) {
     const auto busy = register_node();
     place();

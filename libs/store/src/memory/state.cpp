@@ -182,6 +182,12 @@ void State::fail_sandbox(SandboxRecord& sandbox, const std::string& reason, Time
     sandbox.sandbox.failure = reason;
 }
 
+void State::wake_waiters() {
+    for (auto& [id, record] : nodes_) record.work.notify_all();
+    for (auto& [id, record] : operations_)
+        if (record.ended) record.ended->notify_all();
+}
+
 void State::hold(SandboxRecord& sandbox) {
     auto& node = node_of(sandbox);
     const auto& entity = sandbox.sandbox;

@@ -69,6 +69,9 @@ public:
     async::Signal outbox_grew;
     async::Signal log_grew;
 
+    /// Those that wait for a node's work or an operation's end.
+    void wake_waiters();
+
 private:
     /// How an operation ends: succeeded when there is no error.
     struct Ending {

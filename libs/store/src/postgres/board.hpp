@@ -52,10 +52,17 @@ public:
     void take(const Notes& notes);
     /// Something may have been missed.
     void wake_all();
+    /// From now on waits(): false. Who waits for a node's work or an operation looks again.
+    void stop_waiting() {
+        waits_ = false;
+        wake_all();
+    }
+    [[nodiscard]] bool waits() const noexcept { return waits_; }
     /// Operations that somebody waits for; topics that nobody waits for any more are dropped on the way.
     [[nodiscard]] std::vector<domain::OperationId> awaited();
 
 private:
+    bool waits_ = true;
     std::unordered_map<domain::NodeId, std::shared_ptr<Node>> nodes_;
     std::unordered_map<domain::OperationId, std::shared_ptr<Topic>> operations_;
 };

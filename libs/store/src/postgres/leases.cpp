@@ -103,7 +103,7 @@ Task<Result<Leased>> PostgresStore::lease(domain::NodeId id, std::size_t limit, 
     // A worker that asks again has given up its former call, whose answer it would never see.
     const auto mine = ++node->polls;
     Poll last;
-    for (bool in_time = true; in_time;) {
+    for (bool in_time = true; in_time && board_->waits();) {
         while (node->asking) co_await node->asked.wait(node->asked.seen(), in(kAnswerWithin));
         const auto seen = node->work.seen();
         if (mine == node->polls && last.is_current) {

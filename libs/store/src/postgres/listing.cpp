@@ -171,7 +171,7 @@ Task<Result<domain::Operation>> PostgresStore::wait_operation(domain::OperationI
     for (bool in_time = true;;) {
         const auto seen = topic->seen();
         auto now = co_await operation(id, in(kAnswerWithin));
-        if (!now || !in_time || domain::has_ended(now->state)) co_return now;
+        if (!now || !in_time || !board_->waits() || domain::has_ended(now->state)) co_return now;
         in_time = co_await topic->wait(seen, deadline);
     }
 }

@@ -26,6 +26,7 @@ public:
 
     [[nodiscard]] std::string_view kind() const noexcept override { return "postgres"; }
     void close() override;
+    void stop_waiting() override { board_->stop_waiting(); }
 
     // listing.cpp
     Task<Result<void>> ping(Deadline deadline) override;

@@ -142,6 +142,9 @@ public:
     [[nodiscard]] virtual std::string_view kind() const noexcept = 0;
     /// Ends what goes on in the background; calls that are under way or come later fail with unavailable.
     virtual void close() {}
+    /// From now on lease gives nothing new and wait_operation the operation as it is, both at once: also the calls that
+    /// are under way. For a controller that stops.
+    virtual void stop_waiting() = 0;
     /// Whether the backend answers.
     virtual Task<Result<void>> ping(Deadline deadline) = 0;
 
