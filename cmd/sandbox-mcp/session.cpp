@@ -81,12 +81,7 @@ Task<Reply> run_tool(const Tool& tool, Bridge& bridge, Call& call, nlohmann::jso
 }  // namespace
 
 Session::Session(asio::any_io_executor executor, Bridge& bridge, Send send, CallLimits limits)
-    : executor_(executor),
-      bridge_(bridge),
-      send_(std::move(send)),
-      limits_(limits),
-      tools_(list_of_tools(bridge.options())),
-      tasks_(executor) {}
+    : executor_(executor), bridge_(bridge), send_(std::move(send)), limits_(limits), tasks_(executor) {}
 
 Session::~Session() = default;
 
@@ -185,7 +180,10 @@ std::optional<Reply> Session::common(const Message& request, Revision revision) 
     const auto& method = request.method;
     const auto& params = request.params;
     const auto& options = bridge_.options();
-    if (method == "tools/list") return whole_list(tools_, params);
+    if (method == "tools/list") {
+        if (!tools_) tools_ = list_of_tools(options);
+        return whole_list(*tools_, params);
+    }
     if (method == "tools/call") return call_tool(request, revision);
     if (method == "resources/list") return whole_list(list_of_resources(), params);
     if (method == "resources/templates/list") return whole_list(list_of_resource_templates(), params);

@@ -84,8 +84,8 @@ private:
     Bridge& bridge_;
     Send send_;
     CallLimits limits_;
-    const Json tools_;                      // the answer to tools/list: large, and always the same
-    std::optional<Revision> revision_;      // since initialize
+    std::optional<Json> tools_;         // the answer to tools/list, once somebody has asked: large, and always the same
+    std::optional<Revision> revision_;  // since initialize
     std::optional<std::string> log_level_;  // since logging/setLevel
     std::map<nlohmann::json, std::shared_ptr<Running>> calls_;
     std::deque<std::shared_ptr<Running>> line_;

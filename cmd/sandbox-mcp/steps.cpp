@@ -1,6 +1,7 @@
 #include "steps.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,16 @@ constexpr auto kUploadTime = 300s;
 
 std::string phase_of(const std::string& what, const domain::Operation& operation) {
     return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
+}
+
+/// Asks a second time when the connection was lost: whether the server has heard the first is unknown, and the
+/// idempotency key that both carry makes sure that it is done once.
+template <class T>
+Task<client::Answer<T>> twice_if_lost(std::function<Task<client::Answer<T>>()> ask) {
+    auto answer = co_await ask();
+    if (!answer && answer.error().status == 0 && answer.error().error.code() == Code::unavailable)
+        answer = co_await ask();
+    co_return answer;
 }
 
 /// "memory_mib (8192 asked, at most 2048 free on a host)" for each that no host has enough of.
@@ -66,9 +77,9 @@ Task<client::Answer<api::SandboxAndOperation>> create_sandbox(Bridge& bridge, Ca
                                                               bool wait) {
     auto& client = bridge.client();
     call.say("asking for a sandbox");
-    auto request = client.create(spec, bridge.new_idempotency_key(), 0, in(kRequestTime));
+    auto ask = [&, key = bridge.new_idempotency_key()] { return client.create(spec, key, 0, in(kRequestTime)); };
     auto note = [&call](const api::SandboxAndOperation& created) { call.owns(created.sandbox.id); };
-    auto created = co_await call.start(std::move(request), note);
+    auto created = co_await call.start(twice_if_lost<api::SandboxAndOperation>(ask), note);
     if (!created) co_return created;
     bridge.saw(created->sandbox);
     if (!wait) co_return created;
@@ -87,9 +98,11 @@ Task<client::Answer<domain::Operation>> run_command(Bridge& bridge, Call& call, 
                                                     domain::Command command, bool wait) {
     call.say("asking for the command");
     const auto time = command.stdin_bytes ? kUploadTime : kRequestTime;
-    auto request = bridge.client().exec(sandbox, command, bridge.new_idempotency_key(), 0, in(time));
+    auto ask = [&, key = bridge.new_idempotency_key()] {
+        return bridge.client().exec(sandbox, command, key, 0, in(time));
+    };
     auto note = [&call](const domain::Operation& started) { call.owns(started.id); };
-    auto operation = co_await call.start(std::move(request), note);
+    auto operation = co_await call.start(twice_if_lost<domain::Operation>(ask), note);
     if (!operation || !wait) {
         call.disown();
         co_return operation;

@@ -1,5 +1,6 @@
 // How the program starts and how it leaves.
 #include <csignal>
+#include <filesystem>
 #include <netinet/in.h>
 #include <support/mcp_program.hpp>
 #include <sys/socket.h>
@@ -77,6 +78,25 @@ TEST(Life, waits_for_a_client_that_reads_late) {
         questions += json{{"jsonrpc", "2.0"}, {"id", "q" + std::to_string(i)}, {"method", "tools/list"}}.dump() + "\n";
     bridge.process().write(questions);
     for (int i = 0; i < kAsked; ++i) ASSERT_EQ(bridge.next()["id"], "q" + std::to_string(i));
+}
+
+TEST(Life, leaves_also_while_the_client_reads_nothing) {
+    McpProgram bridge;
+    bridge.initialize();
+    for (int i = 0; i < 20; ++i) bridge.request("tools/list");  // more than a pipe holds
+    bridge.process().signal(SIGTERM);
+    EXPECT_EQ(bridge.process().wait(10s), 0);
+}
+
+// Whatever a library writes to standard output must not end up in the protocol.
+TEST(Life, standard_output_of_the_rest_of_the_process_is_standard_error) {
+    McpProgram bridge;
+    bridge.initialize();
+    const auto descriptor = [&](int number) {
+        return std::filesystem::read_symlink("/proc/" + std::to_string(bridge.process().pid()) + "/fd/" +
+                                             std::to_string(number));
+    };
+    EXPECT_EQ(descriptor(1), descriptor(2));
 }
 
 TEST(Life, starting_touches_no_server) {
