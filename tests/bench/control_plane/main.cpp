@@ -58,6 +58,13 @@ public:
         return all;
     }
 
+    /// Of PostgreSQL so far; nullopt when there is none, or it is not ours.
+    [[nodiscard]] std::optional<std::int64_t> deadlocks() const {
+        if (!postgres_) return std::nullopt;
+        const auto* query = "select deadlocks from pg_stat_database where datname = current_database()";
+        return std::stoll(postgres_->query("postgres", query));
+    }
+
 private:
     std::unique_ptr<test::PostgresServer> postgres_;
     std::vector<std::unique_ptr<test::Daemon>> controllers_;
@@ -123,6 +130,7 @@ Report run(const Settings& settings) {
     report.assigned_here = journal.assigned_here;
     report.assigned_elsewhere = journal.assigned_elsewhere;
     report.errors = journal.errors();
+    report.deadlocks = plane.deadlocks();
     return report;
 }
 
@@ -171,6 +179,8 @@ int main(int argc, char** argv) {
     app.add_option("--warm-up", settings.warm_up_seconds, "seconds before anything counts")->check(CLI::Range(0, 60));
     app.add_option("--heartbeat-seconds", settings.heartbeat_seconds, "between a node's heartbeats")
         ->check(CLI::Range(1, 40));
+    app.add_option("--lease-limit", settings.lease_limit, "assignments that a worker takes at once")
+        ->check(CLI::Range(1, 100));
     app.add_option("--deletes", settings.deletes, "after, during (each as soon as it runs) or none")
         ->transform(CLI::CheckedTransformer(std::map<std::string, Deletes>{
             {"after", Deletes::after}, {"during", Deletes::during}, {"none", Deletes::none}}));

@@ -11,7 +11,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::int64_t kLeaseLimit = 16;  // a worker's own default of things it does at once
 constexpr int kLeaseSeconds = 30;
 constexpr std::size_t kRegisteringAtOnce = 8;
 constexpr auto kCall = 60s;
@@ -119,7 +118,7 @@ domain::Capacity Nodes::capacity(const Node& node) const {
 Task<void> Nodes::lease(const Node& node) {
     while (!stopping_) {
         const auto asked = wall_time();
-        auto answer = co_await node.client->lease(node.id, kLeaseLimit, kLeaseSeconds, in(kCall));
+        auto answer = co_await node.client->lease(node.id, settings_.lease_limit, kLeaseSeconds, in(kCall));
         if (stopping_) co_return;
         if (!answer) {
             journal_.failed("lease", answer.error());

@@ -50,6 +50,7 @@ void print(const Settings& settings, const Report& report) {
         else
             fmt::print("{:<38} {:>8.2f} {:>8.2f}\n", process.name, process.cpu_seconds, cores);
     }
+    if (report.deadlocks) fmt::print("PostgreSQL deadlocks: {}\n", *report.deadlocks);
     if (report.errors.empty()) fmt::print("no errors\n");
     for (const auto& [what, count] : report.errors) fmt::print("{:>6} × {}\n", count, what);
 }

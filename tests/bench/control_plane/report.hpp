@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Report {
     };
     std::vector<Process> processes;
     std::map<std::string, std::size_t> errors;
+    std::optional<std::int64_t> deadlocks;  // in PostgreSQL; each holds somebody up for a second
 };
 
 void print(const Settings& settings, const Report& report);

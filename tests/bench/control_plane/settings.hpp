@@ -18,6 +18,7 @@ struct Settings {
     int exec_seconds = 5;
     int warm_up_seconds = 1;
     int heartbeat_seconds = 10;
+    int lease_limit = 16;  // assignments that a worker takes at once, as a real one's node.concurrency
     Deletes deletes = Deletes::after;
     bool postgres = false;
     std::string database_url;  // "" for a cluster of the benchmark's own

@@ -54,13 +54,15 @@ void Controllers::run_beside(const std::function<void()>& work) {
     beside.join();
 }
 
-domain::NodeId Controllers::add_node(Store& store, std::int64_t max_sandboxes) {
+domain::NodeId Controllers::add_node(Store& store, std::int64_t max_sandboxes,
+                                     std::map<std::string, std::string> labels) {
     domain::Node node;
     node.id =
         domain::NodeId::make(std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()), random_);
     node.name = "node";
     node.region = "local";
     node.zone = "local-a";
+    node.labels = std::move(labels);
     node.capacity.total = {.cpu_millis = 1'000'000, .memory_mib = 1'000'000, .disk_mib = 10'000'000, .pids = 1'000'000};
     node.capacity.available = node.capacity.total;
     node.capacity.max_sandboxes = max_sandboxes;

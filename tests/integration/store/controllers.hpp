@@ -66,7 +66,8 @@ protected:
     /// Lets everything run, on another thread, while this is done to the server.
     void run_beside(const std::function<void()>& work);
 
-    domain::NodeId add_node(Store& store, std::int64_t max_sandboxes = 0);
+    domain::NodeId add_node(Store& store, std::int64_t max_sandboxes = 0,
+                            std::map<std::string, std::string> labels = {});
     [[nodiscard]] static domain::SandboxSpec small_sandbox();
     Placed place(Store& store) { return value(store.place(small_sandbox(), {}, in(10s))); }
     [[nodiscard]] static domain::Completion success_of(const domain::Assignment& assignment);

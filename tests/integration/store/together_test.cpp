@@ -34,6 +34,35 @@ TEST_F(Together, never_place_more_than_fits) {
     EXPECT_EQ(value((*this)[1].nodes(in(10s))).at(0).capacity.running_sandboxes, 5);
 }
 
+// A batch of placements holds the ledgers of several nodes. Taken in orders of their own, two batches would wait for
+// each other until PostgreSQL looks for deadlocks, a second later.
+TEST_F(Together, place_on_the_same_nodes_without_a_deadlock) {
+    add_node((*this)[0], 0, {{"side", "left"}});
+    add_node((*this)[0], 0, {{"side", "right"}});
+    std::vector<Started<Placed>> places;
+    const auto place_some = [&](Store& store, const char* side) {
+        auto spec = small_sandbox();
+        spec.placement.required_labels = {{"side", side}};
+        for (int i = 0; i < 16; ++i) places.push_back(begin(store.place(spec, {}, in(60s))));
+    };
+    const auto logged = server().log().size();
+    query("begin");
+    query("lock table sandbox.ledgers in exclusive mode");  // so that both have a full batch when they begin
+    place_some((*this)[0], "left");
+    place_some((*this)[0], "right");
+    place_some((*this)[1], "right");
+    place_some((*this)[1], "left");
+    const auto* waiting = "select count(*) from pg_locks where not granted and relation = 'sandbox.ledgers'::regclass";
+    ASSERT_TRUE(run_until([&] { return query(waiting) == "2"; }));
+    query("commit");
+
+    ASSERT_TRUE(
+        run_until([&] { return std::ranges::all_of(places, [](const auto& one) { return one->has_value(); }); }));
+
+    for (const auto& one : places) EXPECT_TRUE(one->value()) << one->value().error().message();
+    EXPECT_EQ(server().log().find("deadlock detected", logged), std::string::npos);
+}
+
 // A freed place is found by a controller that has heard nothing of it.
 TEST_F(Together, a_place_that_another_freed_is_found) {
     add_node((*this)[0], 1);

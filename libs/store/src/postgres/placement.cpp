@@ -60,7 +60,7 @@ Task<Result<Placed>> PostgresStore::place(domain::SandboxSpec spec, MaybeIdempot
         }
         const FleetCache::Hold hold(fleet_, decision->node, spec.resources);
         auto answer = co_await placements_->place(
-            request_of(spec, *decision, fleet_->registration(decision->node), once), deadline);
+            decision->node, request_of(spec, *decision, fleet_->registration(decision->node), once), deadline);
         if (!answer) co_return fail(std::move(answer.error()));
         if (answer->code == "taken") {
             watch_->changed_here(Notes::parse(answer->notes));

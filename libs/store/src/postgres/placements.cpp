@@ -1,5 +1,7 @@
 #include "postgres/placements.hpp"
 
+#include <algorithm>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -20,14 +22,16 @@ constexpr Statement kPlaceAll{"place_all", "select code, message, body, notes fr
 }  // namespace
 
 struct Placements::Request {
+    domain::NodeId node;
     std::string json;
     std::optional<Result<Answer>> answer;
     bool abandoned = false;
     async::Signal answered;
 };
 
-Task<Result<Answer>> Placements::place(std::string json, Deadline deadline) {
+Task<Result<Answer>> Placements::place(domain::NodeId node, std::string json, Deadline deadline) {
     auto request = std::make_shared<Request>();
+    request->node = node;
     request->json = std::move(json);
     waiting_.push_back(request);
     if (!running_) {
@@ -45,6 +49,9 @@ Task<void> Placements::run(std::shared_ptr<Placements> /*self*/) {
         Batch batch;
         for (; !waiting_.empty() && batch.size() < kMaxBatch; waiting_.pop_front())
             if (!waiting_.front()->abandoned) batch.push_back(waiting_.front());
+        // All controllers lock ledgers in the same order: otherwise two that want the same nodes may wait for each
+        // other, until PostgreSQL has looked for deadlocks, a second later.
+        std::ranges::sort(batch, {}, [](const auto& request) { return request->node; });
         if (!batch.empty()) co_await carry_out(batch);
     }
     running_ = false;

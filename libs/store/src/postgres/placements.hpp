@@ -20,8 +20,8 @@ public:
     Placements(asio::any_io_executor io, std::shared_ptr<Pool> pool, const aegis::Policy& policy)
         : io_(std::move(io)), pool_(std::move(pool)), policy_(policy) {}
 
-    /// A choice of the fleet's, as JSON for place_all(). Errors: unavailable.
-    Task<Result<Answer>> place(std::string request, Deadline deadline);
+    /// A choice of the fleet's: the node, and the request as JSON for place_all(). Errors: unavailable.
+    Task<Result<Answer>> place(domain::NodeId node, std::string request, Deadline deadline);
 
 private:
     struct Request;
