@@ -115,8 +115,9 @@ json resources(const domain::Resources& resources) {
                    {"pids", {{"limit", resources.pids + runtime::docker::kGuestPids}}},
                    {"devices", json::array({{{"allow", false}, {"access", "rwm"}}})}};
     // Memory and swap together: no swap. Kernels without swap accounting have no such limit.
-    const bool counts_swap = ::access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0 ||
-                             ::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+    const bool is_version_2 = ::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+    const bool counts_swap =
+        ::access(is_version_2 ? "/proc/swaps" : "/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0;
     if (counts_swap) limits["memory"]["swap"] = memory;
     return limits;
 }

@@ -114,18 +114,32 @@ Task<void> drain(std::shared_ptr<Streams> streams, Stream& stream, runtime::Outp
     streams->ended.notify_all();
 }
 
+bool has_ended(pid_t pid) {
+    siginfo_t ended{};
+    return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == pid;
+}
+
 /// Waits for the process's end; kills its session at the deadline. True when it was killed for that.
 Task<bool> wait_for(pid_t pid, Deadline deadline) {
     using namespace asio::experimental::awaitable_operators;
     auto executor = co_await asio::this_coro::executor;
     Stream process(executor, static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     asio::steady_timer timer(executor, deadline);
-    const auto first =
-        co_await (process.async_wait(Stream::wait_read, asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
-    if (first.index() == 0) co_return false;
-    ::kill(-pid, SIGKILL);
-    co_await process.async_wait(Stream::wait_read, asio::use_awaitable);
-    co_return true;
+    bool killed = false;
+    // Not every wake-up is true: where a program forks, events of a descriptor that is closed reach others for a
+    // moment.
+    while (!has_ended(pid)) {
+        if (killed) {
+            co_await process.async_wait(Stream::wait_read, asio::use_awaitable);
+            continue;
+        }
+        const auto first = co_await (process.async_wait(Stream::wait_read, asio::use_awaitable) ||
+                                     timer.async_wait(asio::use_awaitable));
+        if (first.index() == 0) continue;
+        ::kill(-pid, SIGKILL);
+        killed = true;
+    }
+    co_return killed;
 }
 
 domain::Output output_of(int status, Streams& streams) {

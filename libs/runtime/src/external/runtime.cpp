@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -35,7 +36,8 @@ std::vector<std::string> driver_environment(const ExternalSettings& settings) {
     std::vector<std::string> variables;
     for (char** entry = environ; *entry != nullptr; ++entry)
         if (!std::string_view(*entry).starts_with("SANDBOX_")) variables.emplace_back(*entry);
-    variables.push_back("SANDBOX_STATE_DIR=" + settings.state_dir);
+    // A driver's working directory is not ours.
+    variables.push_back("SANDBOX_STATE_DIR=" + std::filesystem::absolute(settings.state_dir).string());
     variables.push_back("SANDBOX_NODE_NAME=" + settings.node_name);
     return variables;
 }
