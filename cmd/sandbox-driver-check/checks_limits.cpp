@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 /// After a limit was hit, the sandbox goes on.
 Task<void> expect_next_works(Kit& kit, domain::SandboxId id) {
     std::string wrong;
-    for (int attempt = 0; attempt < 50; ++attempt) {
+    for (int attempt = 0; attempt < 200; ++attempt) {
         const auto next = co_await kit.try_exec(id, command({"echo", "next"}));
         if (next && next->output.stdout_text == "next\n") co_return;
         wrong = next ? describe(*next) : next.error().message();
@@ -44,7 +44,7 @@ Task<std::string> limits_processes(Kit& kit) {
     spec.resources.pids = 32;
     const auto id = co_await kit.create(std::move(spec));
     const auto forked =
-        co_await kit.sh(id, "i=0; while [ $i -lt 200 ]; do sleep 3 & i=$((i+1)); done 2>/dev/null; echo all of them");
+        co_await kit.sh(id, "i=0; while [ $i -lt 200 ]; do sleep 30 & i=$((i+1)); done 2>/dev/null; echo all of them");
     expect(forked.output.stdout_text.find("all of them") == std::string::npos,
            "200 processes could be made with pids 32");
     co_await expect_next_works(kit, id);
