@@ -9,6 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/// Under LeakSanitizer: a few empty results of libpq stay behind when a store is closed while it notifies others. Why
+/// has not been found yet.
+extern "C" const char*
+__lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+    return "leak:PQmakeEmptyPGresult\n";
+}
+
 namespace sandbox::test {
 
 using namespace std::chrono_literals;
