@@ -9,11 +9,11 @@ std::string source(const std::string& path) {
     return std::string(SANDBOX_SOURCE_DIR) + "/" + path;
 }
 
-Controller::Controller()
+Controller::Controller(int node_lost_seconds)
     : daemon_({.variables = {{"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
                              {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "1"},
                              {"SANDBOX__SERVER__HEARTBEAT_TIMEOUT_SECONDS", "6"},
-                             {"SANDBOX__SERVER__NODE_LOST_SECONDS", "8"}},
+                             {"SANDBOX__SERVER__NODE_LOST_SECONDS", std::to_string(node_lost_seconds)}},
                .arguments = {"--role", "controller"},
                .wait_for_node = false}) {}
 

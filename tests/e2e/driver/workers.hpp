@@ -14,10 +14,11 @@ using Variables = std::map<std::string, std::optional<std::string>>;
 /// A file of the project.
 [[nodiscard]] std::string source(const std::string& path);
 
-/// A controller that asks for no API token and soon takes a silent worker for lost. Risk decides as it does by default.
+/// A controller that asks for no API token. Risk decides as it does by default.
 class Controller {
 public:
-    Controller();
+    /// Takes a silent worker for lost after that long.
+    explicit Controller(int node_lost_seconds = 300);
     [[nodiscard]] Api api() const { return Api(daemon_.address()); }
     [[nodiscard]] std::string url() const { return daemon_.url(); }
 

@@ -1,4 +1,4 @@
-// Risky work goes where its isolation is given, and nowhere else, whatever happens.
+// Workers over a driver: risky work goes where its isolation is given and nowhere else, and restarts lose nothing.
 #include <filesystem>
 
 #include "workers.hpp"
@@ -31,7 +31,7 @@ std::size_t sandboxes_at(const WorkerProcess& worker) {
 }
 
 TEST(Isolation, risky_work_goes_to_a_microvm_or_nowhere) {
-    Controller controller;
+    Controller controller(8);
     const auto api = controller.api();
     const auto driver = source("tests/fixtures/drivers/test-driver");
     WorkerProcess containers(controller, "containers", with_driver(driver));
@@ -77,6 +77,33 @@ TEST(Isolation, risky_work_goes_to_a_microvm_or_nowhere) {
     ASSERT_EQ(container.status, 201U) << container.body;
     EXPECT_EQ(container.json()["sandbox"]["node_id"], container_node);
     EXPECT_EQ(api.destroy(container.json()["sandbox"]["id"].get<std::string>())["state"], "succeeded");
+}
+
+// What the driver lists is what there is: found again after a restart of the worker, and missed when it is gone.
+TEST(DriverWorker, finds_its_sandboxes_again_and_misses_what_is_gone) {
+    Controller controller;
+    const auto api = controller.api();
+    WorkerProcess worker(controller, "worker", with_driver(source("tests/fixtures/drivers/test-driver")));
+    worker.start_registered();
+    auto spec = risky();
+    spec["signals"] = json::object();
+    const auto kept = create(api, spec).json()["sandbox"]["id"].get<std::string>();
+    const auto lost = create(api, spec).json()["sandbox"]["id"].get<std::string>();
+    const auto cut = api.enqueue(kept, {{"argv", {"sleep", "120"}}});
+    ASSERT_TRUE(eventually(30s, [&] {
+        return api.get("/v1/operations/" + cut["id"].get<std::string>()).json()["operation"]["state"] == "running";
+    }));
+
+    worker.kill();
+    std::filesystem::remove_all(worker.state() + "/test-driver/" + lost);
+    worker.start_registered();
+
+    EXPECT_TRUE(eventually(60s, [&] { return api.sandbox(lost)["state"] == "failed"; })) << api.sandbox(lost).dump();
+    EXPECT_EQ(api.sandbox(kept)["state"], "running") << api.sandbox(kept).dump() << worker.log();
+    EXPECT_EQ(api.run(kept, {"echo", "again"})["output"]["stdout"], "again\n");
+    EXPECT_EQ(api.wait(cut["id"].get<std::string>())["state"], "failed");
+    for (const auto& id : {kept, lost}) EXPECT_EQ(api.destroy(id)["state"], "succeeded");
+    EXPECT_EQ(sandboxes_at(worker), 0U);
 }
 
 // A runtime that can't be had is said at the start, again and again tried, and the node is not there meanwhile.
