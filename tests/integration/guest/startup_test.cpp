@@ -30,7 +30,7 @@ protected:
 
 TEST_F(Startup, runs_on_and_can_be_asked_about) {
     EXPECT_EQ(ask().state, CommandStatus::State::none);
-    start({"sh", "-c", "seq 1 5000; echo ready $MODE >&2; sleep 60"});
+    start({"sh", "-c", "seq 1 5000 >&2; echo ready $MODE >&2; sleep 60"});
     ASSERT_TRUE(host.wait([&] { return ask().tail.ends_with("ready fast\n"); }));
 
     EXPECT_EQ(ask().state, CommandStatus::State::running);

@@ -56,8 +56,10 @@ public:
 private:
     Task<std::string> read_until(std::string until, std::chrono::milliseconds patience) {
         asio::steady_timer timer(io_, patience);
-        timer.async_wait([this](const boost::system::error_code& error) {
-            if (!error) socket_.cancel();
+        // The time may run out in the very moment in which the last byte comes: nobody is there any more then.
+        auto waiting = std::make_shared<bool>(true);
+        timer.async_wait([this, waiting](const boost::system::error_code& error) {
+            if (!error && *waiting) socket_.cancel();
         });
         std::string piece(64 * 1024, '\0');
         while (until.empty() || read_.find(until) == std::string::npos) {
@@ -71,6 +73,7 @@ private:
             if (error) break;
         }
         timer.cancel();
+        *waiting = false;
         auto end = until.empty() ? std::string::npos : read_.find(until);
         auto take = end == std::string::npos ? read_.size() : end + until.size();
         auto text = read_.substr(0, take);
