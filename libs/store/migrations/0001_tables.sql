@@ -42,7 +42,7 @@ create table ledgers (
 create table sandboxes (
     id uuid primary key,
     tenant text not null,
-    node_id uuid not null references nodes,
+    node_id uuid not null,                       -- of a row in nodes, which are never deleted
     state text not null check (state in ('scheduled', 'creating', 'running', 'stopping', 'stopped', 'failed')),
     isolation text not null,
     risk_score integer not null,
@@ -50,7 +50,7 @@ create table sandboxes (
     created_at timestamptz not null,
     updated_at timestamptz not null,
     expires_at timestamptz not null,
-    ended_at timestamptz,                        -- when it became stopped or failed
+    ended_at timestamptz,                        -- when it became stopped or failed; null while it is live
     deletion uuid,                               -- the latest teardown's operation
     inventories_missed integer not null default 0,  -- in a row, while running
     abandoned boolean not null default false,    -- ended while its node was lost
@@ -64,9 +64,9 @@ create table sandboxes (
 ) with (fillfactor = 70);
 create index sandboxes_listed on sandboxes (created_at, id);
 create index sandboxes_of_tenant on sandboxes (tenant, created_at, id);
-create index sandboxes_live on sandboxes (node_id) where state in ('scheduled', 'creating', 'running', 'stopping');
-create index sandboxes_expiring on sandboxes (expires_at)
-    where state in ('scheduled', 'creating', 'running', 'stopping');
+-- No index has a state in it, so that the steps from scheduled to running and stopping touch none (HOT updates).
+create index sandboxes_live on sandboxes (node_id) where ended_at is null;
+create index sandboxes_expiring on sandboxes (expires_at) where ended_at is null;
 create index sandboxes_ended on sandboxes (ended_at) where ended_at is not null;
 create index sandboxes_abandoned on sandboxes (node_id) where abandoned;
 create index sandboxes_labelled on sandboxes (live_changed_by) where labels is not null;
@@ -82,6 +82,7 @@ create table operations (
     created_at timestamptz not null,
     updated_at timestamptz not null,
     started_at timestamptz,
+    ended_at timestamptz,                        -- null while it is pending or running
     phase text,
     argv jsonb,
     error text,
@@ -98,17 +99,14 @@ create table operations (
 ) with (fillfactor = 70);
 create index operations_listed on operations (created_at, id);
 create index operations_of_sandbox on operations (sandbox_id, created_at, id);
-create index operations_open on operations (sandbox_id) where assignment_state in ('pending', 'leased');
-create index operations_pending on operations (node_id, queue_place) where assignment_state = 'pending';
-create index operations_leased on operations (node_id) where assignment_state = 'leased';
--- An exec whose lease runs out stays with its worker: a command is never run twice by itself.
-create index operations_running_out on operations (lease_until)
-    where assignment_state = 'leased' and kind <> 'exec';
+-- What is open is little: which of it is pending, leased, or has run out is looked for in these. As above, taking and
+-- renewing a lease touches no index.
+create index operations_open on operations (sandbox_id) where ended_at is null;
+create index operations_queued on operations (node_id, queue_place) where ended_at is null;
 create index operations_untold on operations (node_id) where cancel_untold;
 -- A teardown is kept as long as its sandbox, so that deleting again can name it.
-create index operations_ended on operations (updated_at)
-    where assignment_state in ('completed', 'failed') and kind <> 'delete';
-create index operations_with_output on operations (updated_at) where output is not null;
+create index operations_ended on operations (ended_at) where ended_at is not null and kind <> 'delete';
+create index operations_with_output on operations (ended_at) where output is not null;
 
 -- In a node's inventory and unknown here; since when.
 create table strangers (

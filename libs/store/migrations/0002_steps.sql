@@ -210,7 +210,7 @@ begin
     update operations set
         state = case when p_error is null then 'succeeded' else 'failed' end,
         assignment_state = case when p_error is null then 'completed' else 'failed' end,
-        error = p_error, output = p_output, phase = null, updated_at = p_at, lease_until = null, work = null,
+        error = p_error, output = p_output, phase = null, updated_at = p_at, ended_at = p_at, lease_until = null, work = null,
         cancel_wanted = false, cancel_untold = false
     where id = o.id;
     -- What fails because the sandbox is being deleted, or was cancelled, is no failure of the sandbox.
@@ -236,7 +236,7 @@ returns sandboxes language plpgsql as $$
 declare
     o operations;
 begin
-    for o in select * from operations where sandbox_id = s.id and assignment_state in ('pending', 'leased')
+    for o in select * from operations where sandbox_id = s.id and ended_at is null
              order by queue_place loop
         if o.id is distinct from p_kept then
             s := end_operation(s, o, p_error, killed_output(o.kind), p_at);
@@ -270,7 +270,7 @@ end
 $$;
 
 create function is_open(p_operation uuid) returns boolean language sql stable as $$
-    select exists (select from operations where id = p_operation and assignment_state in ('pending', 'leased'))
+    select exists (select from operations where id = p_operation and ended_at is null)
 $$;
 
 -- --- answers

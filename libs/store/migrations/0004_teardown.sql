@@ -39,7 +39,7 @@ begin
 
     s := move(s, 'stopping', p_at);
     if s.state <> was then perform tell(s, 'sandbox.stopping', p_at); end if;
-    for o in select * from operations where sandbox_id = s.id and assignment_state in ('pending', 'leased')
+    for o in select * from operations where sandbox_id = s.id and ended_at is null
              order by queue_place loop
         if under_way and o.id = s.deletion then continue; end if;
         if o.assignment_state = 'pending' then

@@ -4,7 +4,7 @@
 create function is_behind(o operations) returns boolean language sql stable as $$
     select exists (
         select from operations b
-        where b.sandbox_id = o.sandbox_id and b.node_id = o.node_id
+        where b.sandbox_id = o.sandbox_id and b.node_id = o.node_id and b.ended_at is null
             and (b.assignment_state = 'leased'
                  or b.assignment_state = 'pending' and b.queue_place < o.queue_place))
 $$;
@@ -45,7 +45,7 @@ begin
     select array_agg(c.id) into wanted from (
         select o.id, sum(octet_length(o.work)) over (order by o.queue_place) - octet_length(o.work) as before
         from operations o
-        where o.node_id = p_node and o.assignment_state = 'pending' and not (older and is_behind(o))
+        where o.node_id = p_node and o.ended_at is null and o.assignment_state = 'pending' and not (older and is_behind(o))
         order by o.queue_place limit p_limit) c
     where c.before < p_max_bytes;
     blocked := false;

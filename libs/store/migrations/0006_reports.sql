@@ -27,7 +27,7 @@ begin
         return refuse(null, 'conflict', 'assignment ' || p_assignment ||
                       ' belongs to another operation or another sandbox than the report says');
     end if;
-    if o.assignment_state in ('completed', 'failed') or o.attempt = 0
+    if o.ended_at is not null or o.attempt = 0
         or coalesce(p_attempt, o.attempt) <> o.attempt then
         return say('ok', null, null);
     end if;

@@ -69,13 +69,15 @@ begin
     where id = p_node returning * into strict n;
 
     perform from sandboxes b where b.node_id = p_node and b.abandoned or b.id in (
-        select a.sandbox_id from operations a where a.node_id = p_node and a.assignment_state = 'leased' and restarted)
+        select a.sandbox_id from operations a
+        where a.node_id = p_node and a.ended_at is null and a.assignment_state = 'leased' and restarted)
     order by b.id for no key update;
     l := take_report(p_node, p_about -> 'capacity', (p_about -> 'pressure')::real, at);
     update ledgers set draining = drained or (p_about -> 'draining')::boolean, registration = n.registration
     where node_id = p_node returning * into strict l;
     if restarted then
-        for o in select * from operations where node_id = p_node and assignment_state = 'leased'
+        for o in select * from operations
+                 where node_id = p_node and ended_at is null and assignment_state = 'leased'
                  order by queue_place loop
             select * into strict s from sandboxes where id = o.sandbox_id;
             if o.kind <> 'exec' then
@@ -140,18 +142,18 @@ create function lock_reported(n nodes, p_report jsonb, p_has_inventory boolean) 
 begin
     perform from sandboxes b where b.id in (
         select a.sandbox_id from in_flight(p_report) f join operations a on a.assignment_id = f.assignment_id
-        where a.node_id = n.id and a.assignment_state in ('pending', 'leased')
+        where a.node_id = n.id and a.ended_at is null
         union all
         select a.sandbox_id from operations a
         where jsonb_typeof(p_report -> 'in_flight') is distinct from 'array'
-            and a.node_id = n.id and a.assignment_state = 'leased'
+            and a.node_id = n.id and a.ended_at is null and a.assignment_state = 'leased'
         union all
         select t.id from inventory(p_report) i join sandboxes t on t.id = i.sandbox_id
-        where t.node_id = n.id and t.state = 'running'
+        where t.node_id = n.id and t.ended_at is null and t.state = 'running'
             and (not i.running or t.inventories_missed > 0 or i.startup is distinct from t.startup)
         union all
         select t.id from sandboxes t
-        where p_has_inventory and t.node_id = n.id and t.state = 'running'
+        where p_has_inventory and t.node_id = n.id and t.ended_at is null and t.state = 'running'
             and t.id not in (select i.sandbox_id from inventory(p_report) i)
         union all
         select t.id from sandboxes t where t.node_id = n.id and t.abandoned)
@@ -171,11 +173,11 @@ begin
                          else o.updated_at end
         from in_flight(p_report) f
         where o.assignment_id = f.assignment_id and o.node_id = n.id and o.attempt = f.attempt and f.attempt > 0
-            and o.assignment_state in ('pending', 'leased');
+            and o.ended_at is null;
     else
         update operations o set lease_until = p_until
         from sandboxes s
-        where o.node_id = n.id and o.assignment_state = 'leased' and s.id = o.sandbox_id
+        where o.node_id = n.id and o.ended_at is null and o.assignment_state = 'leased' and s.id = o.sandbox_id
             and (s.expires_at > p_at or o.kind = 'delete');
     end if;
 end
@@ -195,7 +197,7 @@ declare
     s sandboxes;
 begin
     for i in select held.* from inventory(p_report) held join sandboxes t on t.id = held.sandbox_id
-             where t.node_id = n.id and t.state = 'running'
+             where t.node_id = n.id and t.ended_at is null and t.state = 'running'
                  and (not held.running or t.inventories_missed > 0 
                       or held.startup is not null and held.startup is distinct from t.startup)
              order by held.place loop
@@ -223,7 +225,7 @@ create function settle_missing(n nodes, p_report jsonb, p_at timestamptz) return
 declare
     s sandboxes;
 begin
-    for s in select * from sandboxes where node_id = n.id and state = 'running'
+    for s in select * from sandboxes where node_id = n.id and ended_at is null and state = 'running'
                  and id not in (select i.sandbox_id from inventory(p_report) i) order by id
              for no key update skip locked loop
         s.inventories_missed := s.inventories_missed + 1;
@@ -277,7 +279,8 @@ begin
               else not is_live(s.state) and not is_open(s.deletion) end;
     end if;
     select string_agg(o.id::text, ' ' order by o.queue_place) into cancel
-    from operations o where o.node_id = p_node and o.assignment_state = 'leased' and o.cancel_wanted;
+    from operations o
+    where o.node_id = p_node and o.ended_at is null and o.assignment_state = 'leased' and o.cancel_wanted;
     notes := notes();
 end
 $$;

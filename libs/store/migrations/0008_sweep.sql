@@ -47,12 +47,12 @@ begin
     if l.lost or not is_lost(l, p_node_lost, at) then return; end if;
     name := n.about ->> 'name';
     last_seen := l.last_seen;
-    perform from sandboxes b where b.node_id = p_node and is_live(b.state) or b.id in (
-        select a.sandbox_id from operations a where a.node_id = p_node and a.assignment_state in ('pending', 'leased'))
+    perform from sandboxes b where b.node_id = p_node and b.ended_at is null or b.id in (
+        select a.sandbox_id from operations a where a.node_id = p_node and a.ended_at is null)
     order by b.id for no key update;
     update ledgers set lost = true, version = version + 1, changed_by = pg_current_xact_id() where node_id = p_node;
     sandboxes := 0;
-    for s in select * from sandboxes b where b.node_id = p_node and is_live(b.state) order by b.id
+    for s in select * from sandboxes b where b.node_id = p_node and b.ended_at is null order by b.id
              for no key update skip locked loop
         s.abandoned := true;
         if s.state = 'stopping' and is_open(s.deletion) then
@@ -65,7 +65,7 @@ begin
         perform save(s);
     end loop;
     -- What is left is no live sandbox's: teardowns of ended ones.
-    for o in select * from operations a where a.node_id = p_node and a.assignment_state in ('pending', 'leased')
+    for o in select * from operations a where a.node_id = p_node and a.ended_at is null
              order by a.queue_place loop
         select * into strict s from sandboxes b where b.id = o.sandbox_id;
         s := end_operation(s, o, 'node lost', null, at);
@@ -84,7 +84,7 @@ begin
     expired := 0;
     if not is_mine('expired') then return; end if;
     for s in select * from sandboxes b
-             where b.state in ('scheduled', 'creating', 'running', 'stopping') and b.expires_at <= at
+             where b.ended_at is null and b.expires_at <= at
                  and not (b.state = 'stopping' and is_open(b.deletion))
              order by b.expires_at limit p_limit for no key update skip locked loop
         perform tell(s, 'sandbox.expired', at);
@@ -96,7 +96,8 @@ begin
 end
 $$;
 
--- Creates and deletes whose lease ran out are queued again.
+-- Creates and deletes whose lease ran out are queued again. An exec stays with its worker: a command is never run twice
+-- by itself.
 create function sweep_leases(p_limit integer, out released integer, out notes text) language plpgsql as $$
 declare
     at constant timestamptz := sandbox.now();
@@ -107,11 +108,13 @@ begin
     if not is_mine('leases') then return; end if;
     for s in select b.* from sandboxes b where b.id in (
                  select a.sandbox_id from operations a
-                 where a.assignment_state = 'leased' and a.kind <> 'exec' and a.lease_until <= at
+                 where a.ended_at is null and a.assignment_state = 'leased' and a.kind <> 'exec'
+                     and a.lease_until <= at
                  order by a.lease_until limit p_limit)
              for no key update skip locked loop
         for o in select * from operations a
-                 where a.sandbox_id = s.id and a.assignment_state = 'leased' and a.kind <> 'exec'
+                 where a.sandbox_id = s.id and a.ended_at is null and a.assignment_state = 'leased'
+                     and a.kind <> 'exec'
                      and a.lease_until <= at loop
             s := queue_again(s, o, at);
             released := released + 1;
@@ -144,15 +147,15 @@ begin
 
     delete from operations where id in (
         select a.id from operations a
-        where a.assignment_state in ('completed', 'failed') and a.kind <> 'delete' and a.updated_at < at - p_retention
-        order by a.updated_at limit p_limit for update skip locked);
+        where a.ended_at < at - p_retention and a.kind <> 'delete'
+        order by a.ended_at limit p_limit for update skip locked);
     get diagnostics gone = row_count;
     pruned := pruned + gone;
     more := more or gone = p_limit;
 
     update operations set output = null where id in (
-        select a.id from operations a where a.output is not null and a.updated_at < at - p_output_retention
-        order by a.updated_at limit p_limit for update skip locked);
+        select a.id from operations a where a.output is not null and a.ended_at < at - p_output_retention
+        order by a.ended_at limit p_limit for update skip locked);
     get diagnostics gone = row_count;
     more := more or gone = p_limit;
 

@@ -29,11 +29,11 @@ create function news(p_operations uuid[], out notes text, out log_end bigint, ou
 language sql stable as $$
     select
         coalesce((select string_agg('w' || p.node_id, ' ') from (
-            select a.node_id from operations a where a.assignment_state = 'pending'
+            select a.node_id from operations a where a.ended_at is null and a.assignment_state = 'pending'
             union
             select b.node_id from operations b where b.cancel_untold) p) || ' ', '')
         || coalesce((select string_agg('o' || o.id, ' ') from operations o
-                     where o.id = any (p_operations) and o.assignment_state in ('completed', 'failed')), ''),
+                     where o.id = any (p_operations) and o.ended_at is not null), ''),
         (select e.sequence from log_end e),
         exists (select from outbox)
 $$;
@@ -50,9 +50,10 @@ create function ledger_numbers(l ledgers) returns json language sql stable as $$
 $$;
 
 -- What transactions changed that had not ended at the snapshot whose oldest was p_since; null: everything. One statement
--- sees one snapshot, so going on from `since` misses nothing.
-create function fleet(p_since xid8) returns json language sql stable as $$
-    select json_build_object(
+-- sees one snapshot, so going on from `since` misses nothing. Planned each time: how much has changed decides how to look.
+create function fleet(p_since xid8) returns json language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+begin
+    return (select json_build_object(
         'since', pg_snapshot_xmin(pg_current_snapshot())::text,
         'now', sandbox.now(),
         'ledgers', (select json_agg(ledger_numbers(l)) from ledgers l where p_since is null or l.changed_by >= p_since),
@@ -63,5 +64,6 @@ create function fleet(p_since xid8) returns json language sql stable as $$
                       from (select * from sandboxes a where a.labels is not null and a.live_changed_by >= p_since
                             union all
                             select * from sandboxes b where p_since is null and b.labels is not null
-                                and b.state in ('scheduled', 'creating', 'running', 'stopping')) s))
+                                and b.ended_at is null) s)));
+end
 $$;

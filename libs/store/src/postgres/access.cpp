@@ -12,11 +12,13 @@ namespace {
 constexpr const char* kConnectTimeout = "2";
 
 /// What every session keeps, on the server's side: nothing waits for long, and nothing stays behind a client that is
-/// gone. Statement and lock end before kAnswerWithin, so that the server's own word is the answer.
+/// gone. Statement and lock end before kAnswerWithin, so that the server's own word is the answer. Plans are made once:
+/// statements look up by key, and to plan one takes longer than to carry it out.
 constexpr const char* kSessionOptions =
     "-c statement_timeout=3500 -c lock_timeout=3000 -c idle_in_transaction_session_timeout=5000 "
     "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000 "
-    "-c timezone=UTC -c datestyle=ISO -c search_path=sandbox -c jit=off -c standard_conforming_strings=on "
+    "-c timezone=UTC -c datestyle=ISO -c search_path=sandbox -c jit=off -c plan_cache_mode=force_generic_plan -c "
+    "standard_conforming_strings=on "
     "-c default_transaction_isolation=read\\ committed -c client_min_messages=warning";
 
 std::string conninfo_value(std::string_view text) {

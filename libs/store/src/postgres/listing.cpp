@@ -39,7 +39,7 @@ constexpr Statement kStatistics{"statistics", R"(
     union all select 'operation', state, count(*) from operations group by state
     union all select 'nodes', null, count(*) from ledgers
     union all select 'stale', null, count(*) from ledgers where sandbox.now() - last_seen > $1::interval
-    union all select 'pending', null, count(*) from operations where assignment_state = 'pending'
+    union all select 'pending', null, count(*) from operations where ended_at is null and assignment_state = 'pending'
     union all select 'outbox', (select happened_at::text from outbox order by id limit 1), count(*) from outbox)"};
 
 template <class T>
