@@ -67,7 +67,7 @@ create index sandboxes_of_tenant on sandboxes (tenant, created_at, id);
 -- No index has a state in it, so that the steps from scheduled to running and stopping touch none (HOT updates).
 create index sandboxes_live on sandboxes (node_id) where ended_at is null;
 create index sandboxes_expiring on sandboxes (expires_at) where ended_at is null;
-create index sandboxes_ended on sandboxes (ended_at) where ended_at is not null;
+create index sandboxes_ended on sandboxes (ended_at) include (state) where ended_at is not null;
 create index sandboxes_abandoned on sandboxes (node_id) where abandoned;
 create index sandboxes_labelled on sandboxes (live_changed_by) where labels is not null;
 
@@ -104,8 +104,7 @@ create index operations_of_sandbox on operations (sandbox_id, created_at, id);
 create index operations_open on operations (sandbox_id) where ended_at is null;
 create index operations_queued on operations (node_id, queue_place) where ended_at is null;
 create index operations_untold on operations (node_id) where cancel_untold;
--- A teardown is kept as long as its sandbox, so that deleting again can name it.
-create index operations_ended on operations (ended_at) where ended_at is not null and kind <> 'delete';
+create index operations_ended on operations (ended_at) include (state, kind) where ended_at is not null;
 create index operations_with_output on operations (ended_at) where output is not null;
 
 -- In a node's inventory and unknown here; since when.

@@ -145,6 +145,7 @@ begin
     pruned := pruned + gone;
     more := more or gone = p_limit;
 
+    -- A teardown is kept as long as its sandbox, so that deleting again can name it.
     delete from operations where id in (
         select a.id from operations a
         where a.ended_at < at - p_retention and a.kind <> 'delete'

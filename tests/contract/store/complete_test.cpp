@@ -40,6 +40,21 @@ TEST_P(StoreContract, an_exec_ends_with_its_output) {
     EXPECT_EQ(sandbox(id).failure, "command exited with status 3");
 }
 
+// A command prints bytes: what is no text, or holds NUL, comes back as it was told.
+TEST_P(StoreContract, an_output_may_hold_anything) {
+    const auto node = register_node();
+    const auto id = running_sandbox();
+    const auto started = exec(id);
+    using namespace std::string_literals;
+    auto report = exit_of(lease_one(node), 0, "a\0b\x01\x7f\"\\\n\xf0\x9f\x98\x80"s);
+    report.output->stderr_base64 = "/wD+";
+    report.output->signal = 9;
+
+    complete(report);
+
+    EXPECT_EQ(operation(started.id).output, report.output);
+}
+
 // An older worker may say neither why nor with what output: an exec that has ended has an exit code all the same.
 TEST_P(StoreContract, an_exec_without_output_gets_an_exit_code) {
     const auto node = register_older_worker();

@@ -64,6 +64,7 @@ struct Connection::Session {
 #pragma GCC diagnostic pop
     }
     pqxx::connection connection;
+    pqxx::quiet_errorhandler quiet{connection};  // notices would go to standard error, past the log
     std::set<const char*> prepared;
     std::unique_ptr<Ear> ear;  // goes before the connection that it is registered at
 };

@@ -53,7 +53,7 @@ Task<Result<EventPage>> PostgresStore::events(EventFilter filter, Deadline deadl
     for (bool in_time = true;;) {
         const auto seen = board_->log.seen();
         auto job = [filter](Connection& connection) { return page_of(connection, filter); };
-        auto page = co_await pool_->run(in(kAnswerWithin), std::move(job));
+        auto page = co_await pool_->read(in(kAnswerWithin), std::move(job));
         if (!page || !page->events.empty() || !in_time) co_return page;
         filter.after = page->next;  // what is there is somebody else's
         in_time = co_await board_->log.wait(seen, deadline);

@@ -107,7 +107,7 @@ Task<Result<void>> FleetCache::refresh(Deadline deadline) {
         const auto covers = asked_;
         due_ = false;
         auto job = [since = since_](Connection& connection) { return read(connection, since); };
-        auto news = co_await pool_->run(deadline, std::move(job));
+        auto news = co_await pool_->read(deadline, std::move(job));
         if (!news) {
             due_ = true;
             co_return fail(std::move(news.error()));

@@ -34,9 +34,14 @@ constexpr Statement kOperationsOfSandbox{"operations_of_sandbox", R"(
     where (o.created_at, o.id) < ($1::timestamptz, $2::uuid) and ($3::text[] is null or o.state = any ($3::text[]))
         and o.sandbox_id = $5
     order by o.created_at desc, o.id desc limit $4)"};
+// What has ended is counted from indexes alone, and not each time: it may be millions.
+constexpr Statement kEnded{"count_ended", R"(
+    select 'sandbox', state, count(*) from sandboxes where ended_at is not null group by state
+    union all select 'operation', state, count(*) from operations where ended_at is not null group by state)"};
+constexpr std::chrono::seconds kCountEndedAgain{60};
 constexpr Statement kStatistics{"statistics", R"(
-    select 'sandbox', state, count(*) from sandboxes group by state
-    union all select 'operation', state, count(*) from operations group by state
+    select 'sandbox', state, count(*) from sandboxes where ended_at is null group by state
+    union all select 'operation', state, count(*) from operations where ended_at is null group by state
     union all select 'nodes', null, count(*) from ledgers
     union all select 'stale', null, count(*) from ledgers where sandbox.now() - last_seen > $1::interval
     union all select 'pending', null, count(*) from operations where ended_at is null and assignment_state = 'pending'
@@ -101,8 +106,7 @@ void count(std::map<State, std::size_t>& counts, const Names& names, const Row& 
         if (row.at(1) == name) counts[state] = number;
 }
 
-Statistics statistics_of(const Rows& rows) {
-    Statistics statistics;
+void add(Statistics& statistics, const Rows& rows) {
     for (const auto& row : rows) {
         const auto& what = row.at(0).value();
         const auto number = static_cast<std::size_t>(integer_of(row.at(2)));
@@ -115,7 +119,6 @@ Statistics statistics_of(const Rows& rows) {
         statistics.outbox = number;
         if (row.at(1)) statistics.oldest_unpublished = time_of(row.at(1));
     }
-    return statistics;
 }
 
 }  // namespace
@@ -132,22 +135,22 @@ Task<Result<std::vector<domain::Node>>> PostgresStore::nodes(Deadline deadline) 
         if (!rows) return fail(std::move(rows.error()));
         return records(*rows, domain::read_node);
     };
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<domain::Node>> PostgresStore::node(domain::NodeId id, Deadline deadline) {
     auto job = find(kNode, id.text(), "no node " + id.text() + " is registered", domain::read_node);
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<domain::Sandbox>> PostgresStore::sandbox(domain::SandboxId id, Deadline deadline) {
     auto job = find(kSandbox, id.text(), "there is no sandbox " + id.text(), domain::read_sandbox);
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<domain::Operation>> PostgresStore::operation(domain::OperationId id, Deadline deadline) {
     auto job = find(kOperation, id.text(), "there is no operation " + id.text(), domain::read_operation);
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<Page<domain::Sandbox>>> PostgresStore::sandboxes(SandboxFilter filter, Deadline deadline) {
@@ -155,7 +158,7 @@ Task<Result<Page<domain::Sandbox>>> PostgresStore::sandboxes(SandboxFilter filte
     if (filter.tenant) parameters.emplace_back(*filter.tenant);
     auto job = list(filter.tenant ? kSandboxesOfTenant : kSandboxes, std::move(parameters), filter.limit,
                     domain::read_sandbox);
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<Page<domain::Operation>>> PostgresStore::operations(OperationFilter filter, Deadline deadline) {
@@ -163,7 +166,7 @@ Task<Result<Page<domain::Operation>>> PostgresStore::operations(OperationFilter 
     if (filter.sandbox_id) parameters.emplace_back(filter.sandbox_id->text());
     auto job = list(filter.sandbox_id ? kOperationsOfSandbox : kOperations, std::move(parameters), filter.limit,
                     domain::read_operation);
-    co_return co_await pool_->run(deadline, std::move(job));
+    co_return co_await pool_->read(deadline, std::move(job));
 }
 
 Task<Result<domain::Operation>> PostgresStore::wait_operation(domain::OperationId id, Deadline deadline) {
@@ -177,12 +180,27 @@ Task<Result<domain::Operation>> PostgresStore::wait_operation(domain::OperationI
 }
 
 Task<Result<Statistics>> PostgresStore::statistics(Deadline deadline) {
-    auto job = [timeout = interval(settings_.aegis.heartbeat_timeout)](Connection& connection) -> Result<Statistics> {
+    const auto now = std::chrono::steady_clock::now();
+    const bool counts = now >= count_ended_at_;
+    auto job = [counts, timeout = interval(settings_.aegis.heartbeat_timeout)](
+                   Connection& connection) -> Result<std::pair<Rows, Rows>> {
         auto rows = connection.query(kStatistics, {timeout});
         if (!rows) return fail(std::move(rows.error()));
-        return statistics_of(*rows);
+        if (!counts) return std::pair(std::move(*rows), Rows());
+        auto ended = connection.query(kEnded);
+        if (!ended) return fail(std::move(ended.error()));
+        return std::pair(std::move(*rows), std::move(*ended));
     };
-    co_return co_await pool_->run(deadline, std::move(job));
+    auto counted = co_await pool_->read(deadline, std::move(job));
+    if (!counted) co_return fail(std::move(counted.error()));
+    if (counts) {
+        ended_ = {};
+        add(ended_, counted->second);
+        count_ended_at_ = now + kCountEndedAgain;
+    }
+    auto statistics = ended_;
+    add(statistics, counted->first);
+    co_return statistics;
 }
 
 }  // namespace sandbox::store::postgres

@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 #include <sys/socket.h>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
@@ -59,12 +60,12 @@ void Pool::close() {
     idle_.clear();
 }
 
-Task<Result<void>> Pool::perform(Deadline deadline, Act act) {
+Task<Result<void>> Pool::perform(Deadline deadline, Act act, bool repeatable) {
     if (closed_) co_return fail(closed());
     auto call = std::make_shared<Call>(io_);
-    asio::post(threads_, [this, call, act = std::move(act)]() mutable {
+    asio::post(threads_, [this, call, act = std::move(act), repeatable]() mutable {
         if (call->abandoned) return;
-        auto result = with_connection(*call, act);
+        auto result = with_connection(*call, act, repeatable);
         asio::post(io_, [call, result = std::move(result)]() mutable {
             call->result = std::move(result);
             call->timer.cancel();
@@ -103,36 +104,44 @@ Task<Result<std::unique_ptr<Connection>>> Pool::connect(Deadline deadline, SetUp
     co_return std::move(*opened);
 }
 
-Result<void> Pool::with_connection(Call& call, const Act& act) {
-    if (closed_) return fail(closed());
-    auto connection = take_connection();
-    if (!connection) return fail(std::move(connection.error()));
+std::exception_ptr Pool::try_out(Call& call, const Act& act, Connection& connection) {
     {
         const std::lock_guard lock(mutex_);
         call.began = steady_clock::now();
-        call.socket = (*connection)->socket();
+        call.socket = connection.socket();
         at_work_.insert(&call);
     }
     std::exception_ptr failure;
     try {
-        act(**connection);
+        act(connection);
     } catch (...) {
         failure = std::current_exception();
     }
-    {
-        // From here on nobody cuts the socket any more: it may be another connection's soon.
-        const std::lock_guard lock(mutex_);
-        at_work_.erase(&call);
-    }
-    if (!failure) {
-        if (!(*connection)->broken()) give_back(*std::move(connection));
-        return {};
-    }
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& thrown) {
-        log::error("what the database holds could not be read", {{"error", thrown.what()}});
-        return fail(Code::internal, std::string("what the database holds could not be read: ") + thrown.what());
+    // From here on nobody cuts the socket any more: it may be another connection's soon.
+    const std::lock_guard lock(mutex_);
+    at_work_.erase(&call);
+    return failure;
+}
+
+Result<void> Pool::with_connection(Call& call, const Act& act, bool repeatable) {
+    while (true) {
+        if (closed_) return fail(closed());
+        auto connection = take_connection();
+        if (!connection) return fail(std::move(connection.error()));
+        const auto failure = try_out(call, act, **connection);
+        const bool broken = (*connection)->broken();
+        if (!failure && !broken) {
+            give_back(*std::move(connection));
+            return {};
+        }
+        if (broken && std::exchange(repeatable, false) && !call.abandoned) continue;
+        if (!failure) return {};  // the act has said so itself
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& thrown) {
+            log::error("what the database holds could not be read", {{"error", thrown.what()}});
+            return fail(Code::internal, std::string("what the database holds could not be read: ") + thrown.what());
+        }
     }
 }
 

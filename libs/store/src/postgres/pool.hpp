@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -36,14 +37,12 @@ public:
     /// call. Errors: unavailable when there is no connection or no answer in time; those of the job.
     template <class Job>
     Task<std::invoke_result_t<Job&, Connection&>> run(Deadline deadline, Job job) {
-        using Answer = std::invoke_result_t<Job&, Connection&>;
-        auto answer = std::make_shared<std::optional<Answer>>();
-        std::function<void(Connection&)> act = [answer, job = std::move(job)](Connection& connection) mutable {
-            answer->emplace(job(connection));
-        };
-        auto done = co_await perform(deadline, std::move(act));
-        if (!done) co_return fail(std::move(done.error()));
-        co_return std::move(**answer);
+        return carry_out(deadline, std::move(job), false);
+    }
+    /// The same for a job that only reads: when its connection is cut it is done once more, on another.
+    template <class Job>
+    Task<std::invoke_result_t<Job&, Connection&>> read(Deadline deadline, Job job) {
+        return carry_out(deadline, std::move(job), true);
     }
 
     /// A connection for the caller to keep, opened and set up on a thread of the pool.
@@ -58,10 +57,23 @@ private:
     struct Call;
     using Act = std::function<void(Connection&)>;
 
-    Task<Result<void>> perform(Deadline deadline, Act act);
+    template <class Job>
+    Task<std::invoke_result_t<Job&, Connection&>> carry_out(Deadline deadline, Job job, bool repeatable) {
+        using Answer = std::invoke_result_t<Job&, Connection&>;
+        auto answer = std::make_shared<std::optional<Answer>>();
+        std::function<void(Connection&)> act = [answer, job = std::move(job)](Connection& connection) mutable {
+            answer->emplace(job(connection));
+        };
+        auto done = co_await perform(deadline, std::move(act), repeatable);
+        if (!done) co_return fail(std::move(done.error()));
+        co_return std::move(**answer);
+    }
+
+    Task<Result<void>> perform(Deadline deadline, Act act, bool repeatable);
     Task<Result<void>> wait_for(std::shared_ptr<Call> call, Deadline deadline);
     // On a pool thread:
-    [[nodiscard]] Result<void> with_connection(Call& call, const Act& act);
+    [[nodiscard]] Result<void> with_connection(Call& call, const Act& act, bool repeatable);
+    [[nodiscard]] std::exception_ptr try_out(Call& call, const Act& act, Connection& connection);
     [[nodiscard]] Result<std::unique_ptr<Connection>> take_connection();
     [[nodiscard]] Result<std::unique_ptr<Connection>> open();
     void give_back(std::unique_ptr<Connection> connection);

@@ -103,6 +103,8 @@ private:
     std::shared_ptr<Placements> placements_;
     std::shared_ptr<Watch> watch_;
     Publisher publisher_;
+    Statistics ended_;         // records that have ended, as counted last
+    Deadline count_ended_at_;  // again
 };
 
 }  // namespace sandbox::store::postgres

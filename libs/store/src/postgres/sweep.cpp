@@ -16,6 +16,11 @@ constexpr Statement kSweepExpired{"sweep_expired", "select expired, notes from s
 constexpr Statement kSweepLeases{"sweep_leases", "select released, notes from sweep_leases($1)"};
 constexpr Statement kPrune{"prune", "select pruned, more from prune($1, $2, $3)"};
 
+/// Leaves time for one more statement.
+bool is_over(Deadline deadline) {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(1) > deadline;
+}
+
 /// null where all is kept.
 Value retention(std::chrono::hours hours) {
     return hours.count() == 0 ? Value() : Value(interval(hours));
@@ -59,7 +64,7 @@ Task<Result<void>> PostgresStore::sweep_nodes(Swept& swept, Deadline deadline) {
     co_return Result<void>();
 }
 
-/// Until a batch is not full. Errors: unavailable, also when the time is up: the next sweep goes on.
+/// Until a batch is not full or the time is up: the next sweep goes on.
 Task<Result<void>> PostgresStore::sweep_in_batches(const Statement& statement, std::vector<Value> parameters,
                                                    std::size_t& count, Deadline deadline) {
     while (true) {
@@ -69,7 +74,7 @@ Task<Result<void>> PostgresStore::sweep_in_batches(const Statement& statement, s
         const auto batch = integer_of(rows->at(0).at(0));
         if (batch > 0) watch_->changed(rows->at(0).at(1).value_or(""));
         count += static_cast<std::size_t>(batch);
-        if (batch < kBatch) co_return Result<void>();
+        if (batch < kBatch || is_over(deadline)) co_return Result<void>();
     }
 }
 
@@ -80,7 +85,7 @@ Task<Result<void>> PostgresStore::prune(Swept& swept, Deadline deadline) {
         auto rows = co_await read(kPrune, std::move(parameters), deadline);
         if (!rows) co_return fail(std::move(rows.error()));
         swept.pruned += static_cast<std::size_t>(integer_of(rows->at(0).at(0)));
-        more = is_true(rows->at(0).at(1));
+        more = is_true(rows->at(0).at(1)) && !is_over(deadline);
     }
     co_return Result<void>();
 }

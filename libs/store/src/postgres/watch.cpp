@@ -153,7 +153,7 @@ Task<void> Watch::poll_forever(std::shared_ptr<Watch> /*self*/) {
         auto job = [ids = array_of_ids(board_->awaited())](Connection& connection) {
             return connection.query(kNews, {ids});
         };
-        auto news = co_await pool_->run(in(kAnswerWithin), std::move(job));
+        auto news = co_await pool_->read(in(kAnswerWithin), std::move(job));
         if (stopped_) co_return;
         if (!news) {
             was_away_ = true;
