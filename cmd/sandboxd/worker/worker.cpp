@@ -121,6 +121,8 @@ domain::Node Worker::Impl::describe() const {
     node.version = std::string(version());
     node.incarnation = incarnation;
     node.features = capabilities.features;
+    // Heartbeats list all that is in hand, until its report is settled: what they leave out never came here.
+    node.features.emplace_back("in_flight");
     return node;
 }
 

@@ -77,6 +77,18 @@ begin
 end
 $$;
 
+-- The operation is as if it had never been given; one that is to be cancelled ends.
+create function give_back(s sandboxes, o operations, p_at timestamptz) returns sandboxes language plpgsql as $$
+begin
+    if o.cancel_wanted then
+        return end_operation(s, o, 'cancelled', killed_output(o.kind), p_at);
+    end if;
+    s := queue_again(s, o, p_at);
+    update operations set state = 'pending', started_at = null where id = o.id and assignment_state = 'pending';
+    return s;
+end
+$$;
+
 -- Hands back leases that were not begun. Unknown ids are ignored.
 create function release(p_assignments uuid[]) returns answer language plpgsql as $$
 declare
@@ -90,14 +102,7 @@ begin
     for o in select * from operations where assignment_id = any (p_assignments) and assignment_state = 'leased'
              order by queue_place loop
         select * into strict s from sandboxes where id = o.sandbox_id;
-        if o.cancel_wanted then
-            s := end_operation(s, o, 'cancelled', killed_output(o.kind), at);
-        else
-            s := queue_again(s, o, at);
-            update operations set state = 'pending', started_at = null
-            where id = o.id and assignment_state = 'pending';
-        end if;
-        perform save(s);
+        perform save(give_back(s, o, at));
     end loop;
     return say('ok', null, null);
 end

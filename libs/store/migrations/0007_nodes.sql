@@ -137,8 +137,22 @@ language sql immutable as $$
                               then p_report -> 'inventory' else '[]' end) with ordinality as i(item, place)
 $$;
 
+-- Commands that were given to a worker and never reached it: a controller ended, or a connection, between the two. A
+-- worker that lists all it has in hand does not list them, though their lease ran out longer ago than any heartbeat is
+-- under way. Older workers may not list everything: theirs stay.
+create function undelivered(n nodes, p_report jsonb, p_at timestamptz) returns setof operations
+language sql stable as $$
+    select o.* from operations o
+    where n.about -> 'features' ? 'in_flight' and jsonb_typeof(p_report -> 'in_flight') = 'array'
+        and o.node_id = n.id and o.assignment_state = 'leased' and o.kind = 'exec'
+        and o.lease_until <= p_at - interval '15 seconds'
+        and o.assignment_id not in (select f.assignment_id from in_flight(p_report) f)
+    order by o.queue_place
+$$;
+
 -- Locks what the report will change, all of it before the ledger.
-create function lock_reported(n nodes, p_report jsonb, p_has_inventory boolean) returns void language plpgsql as $$
+create function lock_reported(n nodes, p_report jsonb, p_has_inventory boolean, p_at timestamptz)
+returns void language plpgsql as $$
 begin
     perform from sandboxes b where b.id in (
         select a.sandbox_id from in_flight(p_report) f join operations a on a.assignment_id = f.assignment_id
@@ -156,7 +170,9 @@ begin
         where p_has_inventory and t.node_id = n.id and t.ended_at is null and t.state = 'running'
             and t.id not in (select i.sandbox_id from inventory(p_report) i)
         union all
-        select t.id from sandboxes t where t.node_id = n.id and t.abandoned)
+        select t.id from sandboxes t where t.node_id = n.id and t.abandoned
+        union all
+        select o.sandbox_id from undelivered(n, p_report, p_at) o)
     order by b.id for no key update;
 end
 $$;
@@ -180,6 +196,18 @@ begin
         where o.node_id = n.id and o.ended_at is null and o.assignment_state = 'leased' and s.id = o.sandbox_id
             and (s.expires_at > p_at or o.kind = 'delete');
     end if;
+end
+$$;
+
+create function give_back_undelivered(n nodes, p_report jsonb, p_at timestamptz) returns void language plpgsql as $$
+declare
+    s sandboxes;
+    o operations;
+begin
+    for o in select * from undelivered(n, p_report, p_at) loop
+        select * into s from sandboxes where id = o.sandbox_id for no key update skip locked;
+        if found then perform save(give_back(s, o, p_at)); end if;
+    end loop;
 end
 $$;
 
@@ -251,13 +279,14 @@ begin
     select * into n from nodes where id = p_node for no key update;
     known := found;
     if not known then return; end if;
-    perform lock_reported(n, p_report, has_inventory);
+    perform lock_reported(n, p_report, has_inventory, at);
     perform take_report(p_node, p_report -> 'capacity', (p_report -> 'pressure')::real, at);
     if n.warm_images <> p_report -> 'warm_images' then
         update nodes set warm_images = p_report -> 'warm_images', changed_by = pg_current_xact_id() where id = p_node;
     end if;
     perform come_back(n, at);
     perform renew(n, p_report, at + p_lease, at);
+    perform give_back_undelivered(n, p_report, at);
 
     strangers := 0;
     if has_inventory then

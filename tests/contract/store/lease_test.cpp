@@ -160,6 +160,48 @@ TEST_P(StoreContract, an_exec_whose_lease_ran_out_ends_by_its_report) {
     EXPECT_EQ(operation(started.id).output->stdout_text, "done");
 }
 
+// A controller that ends between the lease and its answer: a worker that lists all it has in hand never had the
+// command.
+TEST_P(StoreContract, an_exec_that_never_reached_its_worker_is_given_out_again) {
+    const auto node = register_node({.features = {"stdin", "cancel", "inventory", "in_flight"}});
+    const auto id = running_sandbox();
+    const auto lost = exec(id);
+    const auto begun = exec(id);
+    const auto given = lease(node);
+    ASSERT_EQ(given.size(), 2U);
+
+    advance(20s);
+    beat(node, {in_flight(given[1])});
+    advance(20s);
+    beat(node, {in_flight(given[1])});
+    // A heartbeat that was on its way for long may be older than the lease.
+    EXPECT_TRUE(lease(node).empty());
+    advance(6s);
+    beat(node, {in_flight(given[1])});
+
+    EXPECT_EQ(operation(lost.id).state, OperationState::pending);
+    const auto again = lease(node);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].operation_id, lost.id);
+    EXPECT_EQ(again[0].attempt, 2);
+    complete(exit_of(again[0], 0, "once"));
+    complete(exit_of(given[1], 0, "once"));
+    for (const auto& done : {lost, begun}) EXPECT_EQ(operation(done.id).output->stdout_text, "once");
+}
+
+TEST_P(StoreContract, a_cancelled_exec_that_never_reached_its_worker_ends) {
+    const auto node = register_node({.features = {"stdin", "cancel", "inventory", "in_flight"}});
+    const auto lost = exec(running_sandbox());
+    lease_one(node);
+    value(store().cancel(lost.id, {}, in(5s)));
+
+    live_through(60s, {node});
+
+    EXPECT_EQ(operation(lost.id).state, OperationState::failed);
+    EXPECT_EQ(operation(lost.id).error, "cancelled");
+    EXPECT_TRUE(lease(node).empty());
+}
+
 // An older worker names nothing in flight: its heartbeat renews all that it has.
 TEST_P(StoreContract, a_heartbeat_of_an_older_worker_renews_all) {
     const auto node = register_older_worker();

@@ -14,6 +14,11 @@ using domain::OperationState;
 namespace {
 
 constexpr std::size_t kMaxPhaseBytes = 64;
+/// The feature of a node whose heartbeats list all that it has in hand, from its lease until its report is settled:
+/// what they leave out never reached it.
+constexpr std::string_view kListsInFlight = "in_flight";
+/// A worker waits ten seconds for the answer to a heartbeat, and sends none meanwhile.
+constexpr std::chrono::seconds kOldestHeartbeat{15};
 
 std::string first_phase(OperationKind kind) {
     return kind == OperationKind::create ? "creating" : "running";
@@ -103,15 +108,30 @@ void State::release(const std::vector<domain::AssignmentId>& ids, Timestamp now)
         const auto found = by_assignment_.find(id);
         if (found == by_assignment_.end()) continue;
         auto& record = operation_at(found->second);
-        if (record.assignment.state != AssignmentState::leased) continue;
-        if (record.cancel_wanted) {
-            end(record, ended_without_report(record, "cancelled"), now);
-            continue;
-        }
-        queue_again(record, now);
-        if (domain::has_ended(record.operation.state)) continue;
-        record.operation.state = OperationState::pending;
-        record.operation.started_at.reset();
+        if (record.assignment.state == AssignmentState::leased) give_back(record, now);
+    }
+}
+
+void State::give_back(OperationRecord& record, Timestamp now) {
+    if (record.cancel_wanted) {
+        end(record, ended_without_report(record, "cancelled"), now);
+        return;
+    }
+    queue_again(record, now);
+    if (domain::has_ended(record.operation.state)) return;
+    record.operation.state = OperationState::pending;
+    record.operation.started_at.reset();
+}
+
+void State::give_back_undelivered(NodeRecord& node, const std::vector<domain::InFlight>& in_flight, Timestamp now) {
+    if (std::ranges::find(node.node.features, kListsInFlight) == node.node.features.end()) return;
+    for (const auto& id : std::vector(node.leased.begin(), node.leased.end())) {
+        auto& record = operation_at(id);
+        const bool listed =
+            std::ranges::find(in_flight, record.assignment.id, &domain::InFlight::assignment_id) != in_flight.end();
+        if (record.operation.kind == OperationKind::exec && !listed &&
+            *record.assignment.lease_until + kOldestHeartbeat <= now)
+            give_back(record, now);
     }
 }
 

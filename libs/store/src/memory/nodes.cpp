@@ -55,10 +55,12 @@ Result<HeartbeatAnswer> State::heartbeat(domain::NodeId id, domain::Heartbeat re
     fleet_.upsert(record.node);
     come_back(record, now);
 
-    if (report.in_flight)
+    if (report.in_flight) {
         renew_in_flight(record, *report.in_flight, now);
-    else
+        give_back_undelivered(record, *report.in_flight, now);
+    } else {
         renew_all(record, now);
+    }
     HeartbeatAnswer answer;
     if (report.inventory) answer.remove = settle_inventory(record, *report.inventory, now);
     for (const auto& operation : record.leased)

@@ -115,6 +115,10 @@ private:
     void renew_in_flight(NodeRecord& node, const std::vector<domain::InFlight>& in_flight, Timestamp now);
     void renew_all(NodeRecord& node, Timestamp now);
     void forget_lease(OperationRecord& record);
+    /// Queued again as if it had never been given; one that is to be cancelled ends.
+    void give_back(OperationRecord& record, Timestamp now);
+    /// Commands that were given to a worker and never reached it: it would list them.
+    void give_back_undelivered(NodeRecord& node, const std::vector<domain::InFlight>& in_flight, Timestamp now);
 
     // inventory.cpp
     [[nodiscard]] std::vector<domain::SandboxId> settle_inventory(NodeRecord& node,

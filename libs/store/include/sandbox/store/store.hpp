@@ -153,8 +153,8 @@ public:
     /// that its process has restarted: its execs under way become failed with `interrupted`, its creates and deletes
     /// are queued again.
     virtual Task<Result<Registered>> register_node(domain::Node node, Deadline deadline) = 0;
-    /// Takes the node's report: last_seen, pressure, images, use beyond the ledger; renews the leases in flight and
-    /// takes their phases; settles the inventory. Errors: not_found for an unknown node.
+    /// Takes the node's report: last_seen, pressure, images, use beyond the ledger; renews the leases in flight, takes
+    /// their phases, and takes back commands that never got there; settles the inventory. Errors: not_found.
     virtual Task<Result<HeartbeatAnswer>> heartbeat(domain::NodeId node, domain::Heartbeat report,
                                                     Deadline deadline) = 0;
     virtual Task<Result<std::vector<domain::Node>>> nodes(Deadline deadline) = 0;
