@@ -1,7 +1,10 @@
 #include "fixture.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
+
+#include "fleet.hpp"
 
 namespace sandbox::test {
 
@@ -55,6 +58,15 @@ Ended Lifecycle::cli(std::vector<std::string> arguments, std::string input) cons
                         .environment = {{"SANDBOX_URL", daemon_->url()}},
                         .input = std::move(input),
                         .working_directory = {}});
+}
+
+std::map<std::string, std::optional<std::string>> an_hour_ahead() {
+    for (const auto& entry : std::filesystem::directory_iterator("/usr/lib")) {
+        const auto library = entry.path() / "faketime" / "libfaketime.so.1";
+        if (std::filesystem::exists(library))
+            return {{"LD_PRELOAD", library}, {"FAKETIME", "+1h"}, {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
+    }
+    throw std::runtime_error("install faketime (scripts/setup.sh does)");
 }
 
 double resident_mib(pid_t pid) {

@@ -1,36 +1,14 @@
 #include "support/nats_server.hpp"
 
-#include <arpa/inet.h>
 #include <csignal>
 #include <fstream>
 #include <nats/nats.h>
-#include <random>
 #include <stdexcept>
-#include <sys/socket.h>
-#include <unistd.h>
 
 namespace sandbox::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A free port below those that outgoing connections get: a client that knocks while the server is away would in the
-/// end be given that very port, and talk to itself.
-std::uint16_t free_port() {
-    std::random_device random;
-    for (int attempt = 0; attempt < 1000; ++attempt) {
-        const auto port = static_cast<std::uint16_t>(20000 + random() % 10000);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const bool bound = ::bind(file, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-        ::close(file);
-        if (bound) return port;
-    }
-    throw std::runtime_error("there is no free port");
-}
 
 void check(natsStatus status, const char* what) {
     if (status == NATS_OK) return;
@@ -70,7 +48,7 @@ NatsReceived read(natsMsg* message) {
 
 NatsServer::NatsServer(Options options) : options_(std::move(options)) {
     for (int attempt = 0; attempt < 5; ++attempt) {
-        port_ = free_port();
+        port_ = lasting_port();
         if (try_to_start()) return;
     }
     throw std::runtime_error("nats-server did not start: " + process_->err());

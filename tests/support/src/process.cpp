@@ -1,15 +1,18 @@
 #include "support/process.hpp"
 
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <signal.h>
 #include <spawn.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -139,6 +142,22 @@ std::string program(std::string_view name) {
     // The tests lie beside the programs they start.
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     return folder / name;
+}
+
+std::uint16_t lasting_port() {
+    std::random_device random;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const auto port = static_cast<std::uint16_t>(20000 + random() % 10000);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const bool bound = ::bind(file, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+        ::close(file);
+        if (bound) return port;
+    }
+    throw std::runtime_error("there is no free port");
 }
 
 Daemon::Daemon(Options options) : options_(std::move(options)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,6 +68,10 @@ Ended run_program(const Start& start, std::chrono::milliseconds limit = std::chr
 
 /// The folder of the programs under test (build/<preset>/bin).
 [[nodiscard]] std::string program(std::string_view name);
+
+/// A loopback port that is free, and below those that outgoing connections get: a server can have it again after a
+/// pause, and a client that knocks meanwhile is never given that very port to talk to itself.
+[[nodiscard]] std::uint16_t lasting_port();
 
 /// Waits until the condition holds, looking every few milliseconds; false when the time is up.
 template <class Condition>
