@@ -30,7 +30,8 @@ void WorkerProcess::start() {
     process_ = std::make_unique<Process>(Start{.argv = {program("sandboxd"), "--role", "worker"},
                                                .environment = variables_,
                                                .input = {},
-                                               .working_directory = {}});
+                                               .working_directory = {},
+                                               .ends_with_thread = true});
 }
 
 std::string WorkerProcess::start_registered() {

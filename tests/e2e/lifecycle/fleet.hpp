@@ -11,11 +11,18 @@ namespace sandbox::test {
 class WorkerProcess {
 public:
     explicit WorkerProcess(std::string controller_url) : controller_url_(std::move(controller_url)) {}
+    ~WorkerProcess() {
+        process_.reset();
+        remove_what_node_holds(state_.path() + "/state");
+    }
+    WorkerProcess(const WorkerProcess&) = delete;
+    WorkerProcess& operator=(const WorkerProcess&) = delete;
 
     /// Registered when this returns.
     void start(const std::map<std::string, std::optional<std::string>>& more = {}) {
         Start start;
         start.argv = {program("sandboxd"), "--role", "worker"};
+        start.ends_with_thread = true;
         start.environment = {{"SANDBOX__NODE__CONTROL_PLANE_URL", controller_url_},
                              {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
                              {"SANDBOX__SERVER__BIND", "127.0.0.1:0"},

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <random>
 #include <signal.h>
 #include <spawn.h>
@@ -94,7 +96,9 @@ Process::Process(const Start& start) {
     posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    auto argv_texts = start.argv;
+    std::vector<std::string> argv_texts;
+    if (start.ends_with_thread) argv_texts = {"setpriv", "--pdeathsig", "TERM"};
+    argv_texts.insert(argv_texts.end(), start.argv.begin(), start.argv.end());
     auto environment_texts = environment_of(start);
     auto argv = pointers(argv_texts);
     auto environment = pointers(environment_texts);
@@ -160,6 +164,37 @@ std::uint16_t lasting_port() {
     throw std::runtime_error("there is no free port");
 }
 
+/// Words of `docker ARGUMENTS`' output; none when there is no engine.
+static std::vector<std::string> docker(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "docker");
+    std::istringstream words(run_program({.argv = std::move(arguments)}).out);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+void remove_what_node_holds(const std::string& state_directory) noexcept {
+    try {
+        auto node = read_file(state_directory + "/node-id");
+        while (node.ends_with('\n')) node.pop_back();
+        if (node.empty()) return;
+        for (const std::string kind : {"container", "volume"}) {
+            std::vector<std::string> list{kind, "ls", "-q", "--filter", "label=sandbox.dev/node=" + node};
+            if (kind == "container") list.emplace_back("-a");
+            const auto left = docker(list);
+            if (left.empty()) continue;
+            std::vector<std::string> remove{kind, "rm", "-f"};
+            remove.insert(remove.end(), left.begin(), left.end());
+            std::cerr << "left behind and removed: " << docker(remove).size() << ' ' << kind << "(s)\n";
+        }
+    } catch (const std::exception& error) {
+        std::cerr << "what node " << state_directory << " holds could not be removed: " << error.what() << '\n';
+    }
+}
+
+Daemon::~Daemon() {
+    process_.reset();
+    remove_what_node_holds(state_.path() + "/state");
+}
+
 Daemon::Daemon(Options options) : options_(std::move(options)) {
     start();
 }
@@ -169,6 +204,7 @@ void Daemon::start() {
     std::filesystem::remove(file);
     Start start;
     start.argv = {program("sandboxd")};
+    start.ends_with_thread = true;
     start.argv.insert(start.argv.end(), options_.arguments.begin(), options_.arguments.end());
     start.environment = {{"SANDBOX__SERVER__BIND", address_.empty() ? "127.0.0.1:0" : address_},
                          {"SANDBOX__SERVER__ADDRESS_FILE", file},

@@ -31,6 +31,7 @@ struct Start {
     std::map<std::string, std::optional<std::string>> environment;
     std::string input;              // its standard input, then the end
     std::string working_directory;  // "" for a directory of its own
+    bool ends_with_thread = false;  // SIGTERM when the thread that starts it ends, whatever ends that
 };
 
 /// What a program left.
@@ -89,7 +90,12 @@ bool eventually(std::chrono::milliseconds limit, Condition condition) {
     return true;
 }
 
-/// A sandboxd of the test's own on a free loopback port with a state directory of its own.
+/// Removes what the node with this state directory still holds in the engine, and names it on standard error: a test
+/// that fails half-way leaves nothing to the next run.
+void remove_what_node_holds(const std::string& state_directory) noexcept;
+
+/// A sandboxd of the test's own on a free loopback port with a state directory of its own. It ends with this, or with
+/// the thread that started it; what its node then still holds is removed.
 class Daemon {
 public:
     /// `variables` are added to the environment; `arguments` to --dev when `development`.
@@ -100,6 +106,9 @@ public:
     };
     explicit Daemon(Options options);
     Daemon() : Daemon(Options{}) {}
+    ~Daemon();
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }  // host:port
     [[nodiscard]] std::string url() const { return "http://" + address_; }
