@@ -11,7 +11,7 @@ using ::testing::MatchesRegex;
 
 Ended build(std::vector<std::string> words) {
     words.insert(words.begin(), std::string(SANDBOX_SOURCE_DIR) + "/scripts/build-agent-image.sh");
-    return run_program({.argv = std::move(words), .environment = {}, .input = "", .working_directory = ""});
+    return run_program({.argv = std::move(words)});
 }
 
 // The building itself takes minutes and the network: images.sh does it.
@@ -29,10 +29,7 @@ TEST(BuildAgentImage, refuses_what_it_can_not_build) {
 TEST(BuildAgentImage, installs_exact_versions_only) {
     const auto ended = run_program({.argv = {"sh", "-c", R"(. "$0"; for name in NODE CODEX CLAUDE OPENCODE PI; do
             eval "echo \"\${${name}_PACKAGE-node} \${${name}_VERSION}\""; done)",
-                                             std::string(SANDBOX_SOURCE_DIR) + "/images/agents/versions.env"},
-                                    .environment = {},
-                                    .input = "",
-                                    .working_directory = ""});
+                                             std::string(SANDBOX_SOURCE_DIR) + "/images/agents/versions.env"}});
     EXPECT_THAT(ended.out, MatchesRegex("(@?[a-z/-]+ [0-9]+\\.[0-9]+\\.[0-9]+\n){5}"));
 }
 

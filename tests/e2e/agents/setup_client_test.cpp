@@ -41,9 +41,7 @@ protected:
                                             {"SANDBOX_URL", "https://sandbox.example.com"},
                                             {"SANDBOX_TOKEN", "s3cr3t-token"},
                                             {"CODEX_HOME", std::nullopt},
-                                            {"CLAUDE_CONFIG_DIR", std::nullopt}},
-                            .input = "",
-                            .working_directory = ""});
+                                            {"CLAUDE_CONFIG_DIR", std::nullopt}}});
     }
     [[nodiscard]] std::string file(const std::string& name) const {
         std::ifstream stream(home_.path() + "/" + name);

@@ -32,8 +32,7 @@ inline Start command(const std::string& url, const TemporaryDirectory& home, Wor
     words.insert(words.begin(), program("sandbox"));
     return {.argv = std::move(words),
             .environment = {{"SANDBOX_URL", url}, {"HOME", home.path()}},
-            .input = std::move(input),
-            .working_directory = ""};
+            .input = std::move(input)};
 }
 
 /// One daemon for all tests of this program; what they make in it is theirs to delete. Each test has a tenant of its

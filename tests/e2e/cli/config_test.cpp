@@ -10,7 +10,7 @@ class Config : public ::testing::Test {
 protected:
     TemporaryDirectory home_;
 
-    [[nodiscard]] Ended run(Words words, std::map<std::string, std::optional<std::string>> more = {}) const {
+    [[nodiscard]] Ended run(Words words, Variables more = {}) const {
         auto start = command("", home_, std::move(words));
         start.environment["SANDBOX_URL"] = std::nullopt;
         for (auto& [name, value] : more) start.environment[name] = std::move(value);

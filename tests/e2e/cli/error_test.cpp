@@ -88,10 +88,7 @@ TEST(Tls, of_an_unknown_authority_names_the_option) {
     const auto certificate = folder.path() + "/cert.pem";
     const auto made = run_program(
         {.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-                  "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate},
-         .environment = {},
-         .input = "",
-         .working_directory = ""});
+                  "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate}});
     ASSERT_EQ(made.status, 0) << made.err;
     const Daemon daemon({.variables = {{"SANDBOX__SERVER__TLS_CERT_FILE", certificate},
                                        {"SANDBOX__SERVER__TLS_KEY_FILE", key},

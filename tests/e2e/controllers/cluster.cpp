@@ -1,17 +1,14 @@
 #include "cluster.hpp"
 
-#include <cstdlib>
-
 namespace sandbox::test {
 
 Cluster::Cluster(Options options) {
-    std::map<std::string, std::optional<std::string>> variables{
-        {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
-        {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "2"},
-        {"SANDBOX__SERVER__ASSIGNMENT_LEASE_SECONDS", std::to_string(kLease.count())},
-        {"SANDBOX__POLICY__MICROVM_RISK_THRESHOLD", "101"},
-        {"SANDBOX__STORE__KIND", "postgres"},
-        {"SANDBOX__STORE__DATABASE_URL", postgres_.url()}};
+    Variables variables{{"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
+                        {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "2"},
+                        {"SANDBOX__SERVER__ASSIGNMENT_LEASE_SECONDS", std::to_string(kLease.count())},
+                        {"SANDBOX__POLICY__MICROVM_RISK_THRESHOLD", "101"},
+                        {"SANDBOX__STORE__KIND", "postgres"},
+                        {"SANDBOX__STORE__DATABASE_URL", postgres_.url()}};
     if (options.nats) {
         nats_ = std::make_unique<NatsServer>(NatsServer::Options{.jetstream = true, .configuration = ""});
         create_nats_stream(nats_->url(), kStream, R"(["sandbox.events","sandbox.events.nodes"])");
@@ -31,11 +28,6 @@ std::vector<std::string> Cluster::addresses() const {
     std::vector<std::string> all;
     for (const auto& controller : controllers_) all.push_back(controller.address());
     return all;
-}
-
-int repeats(const char* variable, int otherwise) {
-    const char* asked = std::getenv(variable);
-    return asked ? std::atoi(asked) : otherwise;
 }
 
 std::chrono::seconds outage() {

@@ -23,7 +23,7 @@ public:
     struct Options {
         int controllers = 3;
         bool nats = false;
-        std::map<std::string, std::optional<std::string>> variables;
+        Variables variables;
     };
     explicit Cluster(Options options);
     Cluster() : Cluster(Options{}) {}
@@ -46,8 +46,6 @@ private:
     std::deque<Daemon> controllers_;  // a Daemon can't be moved
 };
 
-/// How often the long series repeat: what the variable says, else a few times.
-[[nodiscard]] int repeats(const char* variable, int otherwise);
 /// How long what is stopped stays away: SANDBOX_TEST_OUTAGE_SECONDS, else four seconds.
 [[nodiscard]] std::chrono::seconds outage();
 

@@ -60,12 +60,11 @@ TEST(Daemon, without_tokens_answers_no_web_page) {
 // Two workers on one state directory would be one node and end each other's work.
 TEST(Daemon, keeps_its_state_directory_to_itself) {
     Daemon daemon;
-    const auto second = run_program({.argv = {program("sandboxd"), "--dev"},
-                                     .environment = {{"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
-                                                     {"SANDBOX__NODE__STATE_DIR", daemon.state_directory() + "/state"}},
-                                     .input = {},
-                                     .working_directory = {}},
-                                    10s);
+    const auto second =
+        run_program({.argv = {program("sandboxd"), "--dev"},
+                     .environment = {{"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
+                                     {"SANDBOX__NODE__STATE_DIR", daemon.state_directory() + "/state"}}},
+                    10s);
     EXPECT_EQ(second.status, 2);
     EXPECT_THAT(second.err, HasSubstr("node.state_dir"));
 }
@@ -77,9 +76,7 @@ TEST(Daemon, that_can_not_do_its_work_does_not_start) {
         const auto ended = run_program({.argv = {program("sandboxd"), "--dev"},
                                         .environment = {{"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
                                                         {"SANDBOX__NODE__STATE_DIR", directory.path()},
-                                                        {variable, value}},
-                                        .input = {},
-                                        .working_directory = {}},
+                                                        {variable, value}}},
                                        10s);
         EXPECT_EQ(ended.status, 2) << ended.err;
         EXPECT_THAT(ended.err, HasSubstr("/nowhere"));

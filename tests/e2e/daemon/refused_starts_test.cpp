@@ -18,7 +18,7 @@ const std::string kOtherToken(32, 'b');
 struct Refusal {
     std::string name;
     std::vector<std::string> arguments;
-    std::map<std::string, std::optional<std::string>> variables;
+    Variables variables;
     std::string file;  // sandbox.toml, when not empty
     std::vector<std::string> says;
 };
@@ -105,9 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CheckConfig, prints_the_effective_configuration_with_secrets_masked) {
     auto ended = run_program({.argv = {program("sandboxd"), "--dev", "--check-config"},
                               .environment = {{"SANDBOX__SERVER__API_TOKEN", kToken},
-                                              {"SANDBOX__NODE__STATE_DIR", "/tmp/sandbox-check-config"}},
-                              .input = {},
-                              .working_directory = {}});
+                                              {"SANDBOX__NODE__STATE_DIR", "/tmp/sandbox-check-config"}}});
     EXPECT_EQ(ended.status, 0);
     EXPECT_THAT(ended.out, HasSubstr("microvm_risk_threshold = 101"));
     EXPECT_THAT(ended.out, Not(HasSubstr(kToken)));
@@ -115,8 +113,7 @@ TEST(CheckConfig, prints_the_effective_configuration_with_secrets_masked) {
 
 TEST(Version, says_version_and_commit_for_every_program) {
     for (const auto* name : {"sandboxd", "sandbox", "sandbox-guest"}) {
-        auto ended = run_program(
-            {.argv = {program(name), "--version"}, .environment = {}, .input = {}, .working_directory = {}});
+        auto ended = run_program({.argv = {program(name), "--version"}});
         EXPECT_EQ(ended.status, 0) << name;
         EXPECT_THAT(ended.out, testing::MatchesRegex(std::string(name) + " 0\\.1\\.0 \\(commit [0-9a-z]+\\)\n"));
     }

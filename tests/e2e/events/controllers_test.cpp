@@ -26,9 +26,7 @@ protected:
     /// `sandbox events --follow` of a daemon, as a program reads it.
     [[nodiscard]] Start follow(const Daemon& daemon) const {
         return {.argv = {program("sandbox"), "events", "--follow", "--json"},
-                .environment = {{"SANDBOX_URL", daemon.url()}, {"HOME", home_.path()}},
-                .input = "",
-                .working_directory = ""};
+                .environment = {{"SANDBOX_URL", daemon.url()}, {"HOME", home_.path()}}};
     }
     static std::vector<json> logged(const Daemon& daemon) {
         return successful(daemon.address(), "GET", "/v1/events?limit=1000")["events"].get<std::vector<json>>();

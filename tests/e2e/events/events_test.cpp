@@ -19,9 +19,7 @@ protected:
     [[nodiscard]] Start cli(Words words, const std::string& url) const {
         words.insert(words.begin(), program("sandbox"));
         return {.argv = std::move(words),
-                .environment = {{"SANDBOX_URL", url}, {"HOME", home_.path()}, {"SANDBOX_TENANT", std::nullopt}},
-                .input = "",
-                .working_directory = ""};
+                .environment = {{"SANDBOX_URL", url}, {"HOME", home_.path()}, {"SANDBOX_TENANT", std::nullopt}}};
     }
 
     TemporaryDirectory home_;

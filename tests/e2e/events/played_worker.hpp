@@ -14,7 +14,7 @@ namespace sandbox::test {
 using nlohmann::json;
 
 /// A controller alone, without tokens, for whom a worker that sends no heartbeats is not silent for a long time.
-inline Daemon::Options controller_alone(std::map<std::string, std::optional<std::string>> variables = {}) {
+inline Daemon::Options controller_alone(Variables variables = {}) {
     variables.emplace("SANDBOX__SERVER__HEARTBEAT_TIMEOUT_SECONDS", "3600");
     variables.emplace("SANDBOX__SERVER__NODE_LOST_SECONDS", "7200");
     return {.variables = std::move(variables), .arguments = {"--dev", "--role", "controller"}, .wait_for_node = false};

@@ -85,8 +85,7 @@ TEST_F(Exec, arguments_and_values_pass_byte_for_byte_and_values_stay_out_of_sigh
         api().enqueue(x(), {{"argv", {"sh", "-c", "echo \"$TWO\"; sleep 2; printf %s \"$1\"", "sh", "a\n$(x) *"}},
                             {"env", {{"TOKEN", secret}, {"TWO", "first\nsecond"}}}});
     std::this_thread::sleep_for(1s);
-    const auto host =
-        run_program({.argv = {"ps", "-eo", "args"}, .environment = {}, .input = {}, .working_directory = {}}).out;
+    const auto host = run_program({.argv = {"ps", "-eo", "args"}}).out;
     EXPECT_THAT(host, Not(HasSubstr(secret)));
     const auto ended = api().wait(running["id"].get<std::string>());
     EXPECT_EQ(ended["output"]["stdout"], "first\nsecond\na\n$(x) *");

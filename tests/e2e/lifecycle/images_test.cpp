@@ -44,18 +44,12 @@ TEST_F(Images, a_silent_registry_holds_up_nobody_else) {
 
 TEST_F(Images, one_static_program_and_no_shell_is_enough) {
     TemporaryDirectory root;
-    const auto busybox =
-        run_program(
-            {.argv = {"sh", "-c", "command -v busybox"}, .environment = {}, .input = {}, .working_directory = {}})
-            .out;
+    const auto busybox = run_program({.argv = {"sh", "-c", "command -v busybox"}}).out;
     std::filesystem::copy_file(busybox.substr(0, busybox.find('\n')), root.path() + "/busybox");
     const auto image = "sandbox-test-bare-" + std::to_string(::getpid()) + ":local";
     const auto imported =
         run_program({.argv = {"sh", "-c", "tar -C \"$1\" -c busybox | docker import --change 'USER 65534' - \"$2\"",
-                              "sh", root.path(), image},
-                     .environment = {},
-                     .input = {},
-                     .working_directory = {}});
+                              "sh", root.path(), image}});
     ASSERT_EQ(imported.status, 0) << imported.err;
 
     const auto bare = api().running({{"image", image}});
@@ -63,7 +57,7 @@ TEST_F(Images, one_static_program_and_no_shell_is_enough) {
     EXPECT_EQ(written["output"]["stdout"], "mine\n") << written.dump();
     EXPECT_EQ(api().run(bare, {"/busybox", "id", "-u"})["output"]["stdout"], "65534\n");
     EXPECT_EQ(api().destroy(bare)["state"], "succeeded");
-    run_program({.argv = {"docker", "rmi", image}, .environment = {}, .input = {}, .working_directory = {}});
+    run_program({.argv = {"docker", "rmi", image}});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST_F(Input, is_at_its_end_when_none_is_given) {
 
 TEST_F(Input, arrives_byte_for_byte) {
     const auto bytes = five_mebibytes();
-    const auto here = run_program({.argv = {"sha256sum"}, .environment = {}, .input = bytes, .working_directory = {}});
+    const auto here = run_program({.argv = {"sha256sum"}, .input = bytes});
     const auto there = cli({"exec", x(), "--stdin", "--", "sha256sum"}, bytes);
     EXPECT_EQ(there.status, 0) << there.err;
     EXPECT_EQ(there.out, here.out);

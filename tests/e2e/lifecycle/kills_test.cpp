@@ -1,7 +1,6 @@
 // The worker killed at any moment under load: nothing is left behind, nothing is lost, nothing runs twice.
 // SANDBOX_TEST_KILLS says how often (a few in continuous integration, fifty by hand).
 #include <atomic>
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <sstream>
@@ -12,10 +11,7 @@
 namespace sandbox::test {
 namespace {
 
-int kills() {
-    const char* asked = std::getenv("SANDBOX_TEST_KILLS");
-    return asked ? std::atoi(asked) : 5;
-}
+const int kKills = repeats("SANDBOX_TEST_KILLS", 5);
 
 /// Uses the API as a busy client does, and checks what it sees; counts what went right.
 class Client {
@@ -85,7 +81,7 @@ TEST(Kills, of_the_worker_under_load_lose_and_double_nothing) {
 
     std::minstd_rand random(20261130);  // a seed of its own: a failure can be repeated
     std::uniform_int_distribution<int> moment(200, 2500);
-    for (int i = 0; i < kills(); ++i) {
+    for (int i = 0; i < kKills; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(moment(random)));
         fleet.kill_worker();
         fleet.start_worker();
@@ -107,7 +103,7 @@ TEST(Kills, of_the_worker_under_load_lose_and_double_nothing) {
             EXPECT_EQ(engine_holds(id), "");
         }
     }
-    EXPECT_GT(done, kills());
+    EXPECT_GT(done, kKills);
     EXPECT_TRUE(eventually(20s, [&] { return api.node()["capacity"]["available"] == api.node()["capacity"]["total"]; }))
         << api.node()["capacity"].dump();
 }

@@ -27,8 +27,7 @@ protected:
         return one;
     }
 
-    explicit McpTest(std::vector<std::string> options = {},
-                     std::map<std::string, std::optional<std::string>> environment = {})
+    explicit McpTest(std::vector<std::string> options = {}, Variables environment = {})
         : bridge(daemon().url(), std::move(options), std::move(environment)) {
         bridge.initialize();
     }

@@ -1,7 +1,6 @@
 // The reference driver leaves nothing on the host: not under load, not when it is killed in the middle.
 // SANDBOX_TEST_SANDBOXES=200 makes the long series of it.
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -56,10 +55,7 @@ protected:
         spec.resources = {.cpu_millis = 1000, .memory_mib = 64, .disk_mib = 64, .pids = 32};
         return spec;
     }
-    static int count() {
-        const char* number = std::getenv("SANDBOX_TEST_SANDBOXES");
-        return number != nullptr ? std::atoi(number) : 24;
-    }
+    static int count() { return repeats("SANDBOX_TEST_SANDBOXES", 24); }
 
     domain::SandboxId running(const domain::SandboxSpec& spec = small()) {
         ids_.push_back(new_id());

@@ -47,10 +47,8 @@ TEST(Life, answers_what_came_before_the_end_of_input_also_without_a_last_newline
 // A shell's `sandbox-mcp < questions` and `< /dev/null`: files can't be waited for.
 TEST(Life, reads_a_file_as_well_as_a_pipe) {
     const auto ended = run_program({.argv = {program("sandbox-mcp")},
-                                    .environment = {},
                                     .input = R"({"jsonrpc":"2.0","id":1,"method":"ping"})"
-                                             "\n",
-                                    .working_directory = ""});
+                                             "\n"});
     EXPECT_EQ(ended.status, 0);
     EXPECT_EQ(ended.out, R"({"jsonrpc":"2.0","id":1,"result":{}})"
                          "\n");
@@ -61,10 +59,7 @@ TEST(Life, leaves_when_nobody_takes_its_answers_any_more) {
     const auto ended = run_program({.argv = {"sh", "-c",
                                              "{ while echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}'; "
                                              "do :; done; } | \"$0\" | head -n 1",
-                                             program("sandbox-mcp")},
-                                    .environment = {},
-                                    .input = "",
-                                    .working_directory = ""});
+                                             program("sandbox-mcp")}});
     EXPECT_THAT(ended.out, HasSubstr("\"id\":1"));
 }
 
@@ -119,7 +114,7 @@ TEST(Life, starting_touches_no_server) {
 TEST(Life, says_its_version_and_its_options) {
     const auto run = [](std::vector<std::string> words) {
         words.insert(words.begin(), program("sandbox-mcp"));
-        return run_program({.argv = std::move(words), .environment = {}, .input = "", .working_directory = ""});
+        return run_program({.argv = std::move(words)});
     };
     EXPECT_THAT(run({"--version"}).out, ::testing::StartsWith("sandbox-mcp "));
     const auto help = run({"--help"});
@@ -139,7 +134,7 @@ TEST(Life, refuses_a_wrong_command_line_on_standard_error) {
                                                {"--max-output", "lots"}};
     for (auto words : kWrong) {
         words.insert(words.begin(), program("sandbox-mcp"));
-        const auto ended = run_program({.argv = words, .environment = {}, .input = "", .working_directory = ""});
+        const auto ended = run_program({.argv = words});
         EXPECT_EQ(ended.status, 2) << words[1];
         EXPECT_EQ(ended.out, "");
         EXPECT_THAT(ended.err, HasSubstr("sandbox-mcp: "));

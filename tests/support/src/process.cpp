@@ -142,6 +142,11 @@ Ended run_program(const Start& start, std::chrono::milliseconds limit) {
     return Process(start).wait(limit);
 }
 
+int repeats(const char* variable, int otherwise) {
+    const char* asked = std::getenv(variable);
+    return asked ? std::atoi(asked) : otherwise;
+}
+
 std::string program(std::string_view name) {
     // The tests lie beside the programs they start.
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();

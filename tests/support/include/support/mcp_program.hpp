@@ -19,7 +19,7 @@ public:
     using json = nlohmann::json;
 
     explicit McpProgram(const std::string& url = "http://127.0.0.1:1", std::vector<std::string> options = {},
-                        std::map<std::string, std::optional<std::string>> environment = {})
+                        Variables environment = {})
         : process_(start(url, std::move(options), std::move(environment))) {}
 
     [[nodiscard]] PipedProcess& process() noexcept { return process_; }
@@ -98,12 +98,10 @@ public:
     [[nodiscard]] const std::vector<json>& notifications() const noexcept { return notifications_; }
 
 private:
-    static Start start(const std::string& url, std::vector<std::string> options,
-                       std::map<std::string, std::optional<std::string>> environment) {
+    static Start start(const std::string& url, std::vector<std::string> options, Variables environment) {
         options.insert(options.begin(), program("sandbox-mcp"));
         environment.emplace("SANDBOX_URL", url);
-        return {
-            .argv = std::move(options), .environment = std::move(environment), .input = "", .working_directory = ""};
+        return {.argv = std::move(options), .environment = std::move(environment)};
     }
 
     PipedProcess process_;

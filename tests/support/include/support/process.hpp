@@ -25,10 +25,13 @@ private:
     std::string path_;
 };
 
-/// How a program is started: its argv, and variables that are set for it (or, with nullopt, taken away).
+/// Variables of a program's environment that are set or, with nullopt, taken away.
+using Variables = std::map<std::string, std::optional<std::string>>;
+
+/// How a program is started.
 struct Start {
     std::vector<std::string> argv;
-    std::map<std::string, std::optional<std::string>> environment;
+    Variables environment;
     std::string input;              // its standard input, then the end
     std::string working_directory;  // "" for a directory of its own
     bool ends_with_thread = false;  // SIGTERM when the thread that starts it ends, whatever ends that
@@ -67,6 +70,9 @@ private:
 /// Runs a program to its end, at most a minute.
 Ended run_program(const Start& start, std::chrono::milliseconds limit = std::chrono::minutes(1));
 
+/// How often a long series repeats: what the variable says, else a few times.
+[[nodiscard]] int repeats(const char* variable, int otherwise);
+
 /// The folder of the programs under test (build/<preset>/bin).
 [[nodiscard]] std::string program(std::string_view name);
 
@@ -100,7 +106,7 @@ class Daemon {
 public:
     /// `variables` are added to the environment; `arguments` to --dev when `development`.
     struct Options {
-        std::map<std::string, std::optional<std::string>> variables;
+        Variables variables;
         std::vector<std::string> arguments{"--dev"};
         bool wait_for_node = true;
     };
