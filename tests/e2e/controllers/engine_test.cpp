@@ -8,7 +8,7 @@ namespace {
 TEST(Engine, keeps_nothing_of_sandboxes_that_are_deleted_right_after_their_create) {
     const Cluster cluster;
     WorkerProcess worker("http://" + cluster.address(0));
-    worker.start();
+    worker.start_registered();
     std::vector<std::string> sandboxes;
     std::vector<std::string> deletes;
     const auto rounds = static_cast<std::size_t>(repeats("SANDBOX_TEST_ROUNDS", 9));
@@ -35,8 +35,8 @@ TEST(Engine, keeps_nothing_of_sandboxes_that_are_deleted_right_after_their_creat
 // Times are the database's: the worker's own clock decides nothing.
 TEST(Engine, of_a_worker_whose_clock_is_an_hour_ahead_serves_all_the_same) {
     const Cluster cluster;
-    WorkerProcess worker("http://" + cluster.address(0));
-    worker.start(an_hour_ahead());
+    WorkerProcess worker("http://" + cluster.address(0), an_hour_ahead());
+    worker.start_registered();
     const Api api(cluster.address(1));
     const auto id = api.running({{"ttl_seconds", 30}});
     // Longer than a lease.

@@ -1,7 +1,6 @@
 // A worker with the reference driver that is killed at any moment under load loses nothing, doubles nothing and leaves
 // nothing. SANDBOX_TEST_KILLS=50 makes the long series of it.
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -14,11 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::IsEmpty;
-
-int kills() {
-    const char* count = std::getenv("SANDBOX_TEST_KILLS");
-    return count != nullptr ? std::atoi(count) : 3;
-}
 
 /// Files of sandboxes that the driver still has: empty disk images to copy, and locks, stay.
 std::vector<std::string> held(const WorkerProcess& worker) {
@@ -52,10 +46,10 @@ TEST(RuncWorker, killed_under_load_loses_doubles_and_leaves_nothing) {
 
     Controller controller;
     const auto api = controller.api();
-    auto variables = with_driver(program("sandbox-driver-runc"));
+    auto variables = with_driver("runc", program("sandbox-driver-runc"));
     variables["RUNC_DRIVER_IMAGES"] = images.path();
-    WorkerProcess worker(controller, "runc", variables);
-    worker.start_registered();
+    WorkerProcess worker(controller.url(), variables);
+    worker.start_registered(60s);
 
     std::atomic<bool> stop{false};
     std::mutex mutex;
@@ -93,10 +87,10 @@ TEST(RuncWorker, killed_under_load_loses_doubles_and_leaves_nothing) {
     };
     std::vector<std::thread> users;
     for (int user = 0; user < 4; ++user) users.emplace_back(live, user);
-    for (int kill = 0; kill < kills(); ++kill) {
+    for (int kill = 0; kill < repeats("SANDBOX_TEST_KILLS", 3); ++kill) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1200 + 170 * (kill % 7)));  // any moment will do
         worker.kill();
-        worker.start_registered();
+        worker.start_registered(60s);
     }
     stop = true;
     for (auto& user : users) user.join();

@@ -34,18 +34,18 @@ TEST(Isolation, risky_work_goes_to_a_microvm_or_nowhere) {
     Controller controller(8);
     const auto api = controller.api();
     const auto driver = source("tests/fixtures/drivers/test-driver");
-    WorkerProcess containers(controller, "containers", with_driver(driver));
-    const auto container_node = containers.start_registered();
+    WorkerProcess containers(controller.url(), with_driver("containers", driver));
+    const auto container_node = containers.start_registered(60s);
 
     auto refused = create(api, risky());
     EXPECT_EQ(refused.status, 503U);
     EXPECT_EQ(refused.json()["code"], "no_capacity");
     EXPECT_EQ(refused.json()["details"], json({{"nodes", 1}, {"rejected", {{"isolation", 1}}}}));
 
-    auto variables = with_driver(driver);
+    auto variables = with_driver("vms", driver);
     variables["TEST_DRIVER_TIERS"] = "microvm";
-    WorkerProcess vms(controller, "vms", variables);
-    const auto vm_node = vms.start_registered();
+    WorkerProcess vms(controller.url(), variables);
+    const auto vm_node = vms.start_registered(60s);
     const auto created = create(api, risky());
     ASSERT_EQ(created.status, 201U) << created.body;
     const auto sandbox = created.json()["sandbox"];
@@ -83,8 +83,8 @@ TEST(Isolation, risky_work_goes_to_a_microvm_or_nowhere) {
 TEST(DriverWorker, finds_its_sandboxes_again_and_misses_what_is_gone) {
     Controller controller;
     const auto api = controller.api();
-    WorkerProcess worker(controller, "worker", with_driver(source("tests/fixtures/drivers/test-driver")));
-    worker.start_registered();
+    WorkerProcess worker(controller.url(), with_driver("worker", source("tests/fixtures/drivers/test-driver")));
+    worker.start_registered(60s);
     auto spec = risky();
     spec["signals"] = json::object();
     const auto kept = create(api, spec).json()["sandbox"]["id"].get<std::string>();
@@ -96,7 +96,7 @@ TEST(DriverWorker, finds_its_sandboxes_again_and_misses_what_is_gone) {
 
     worker.kill();
     std::filesystem::remove_all(worker.state() + "/test-driver/" + lost);
-    worker.start_registered();
+    worker.start_registered(60s);
 
     EXPECT_TRUE(eventually(60s, [&] { return api.sandbox(lost)["state"] == "failed"; })) << api.sandbox(lost).dump();
     EXPECT_EQ(api.sandbox(kept)["state"], "running") << api.sandbox(kept).dump() << worker.log();
@@ -109,11 +109,12 @@ TEST(DriverWorker, finds_its_sandboxes_again_and_misses_what_is_gone) {
 // A runtime that can't be had is said at the start, again and again tried, and the node is not there meanwhile.
 TEST(Isolation, a_worker_whose_runtime_does_not_answer_is_no_node) {
     Controller controller;
-    auto variables = with_driver(source("tests/fixtures/drivers/test-driver"));
+    auto variables = with_driver("promises", source("tests/fixtures/drivers/test-driver"));
     variables["SANDBOX__NODE__ISOLATION_TIERS"] = "microvm";
-    WorkerProcess promises_too_much(controller, "promises", variables);
+    WorkerProcess promises_too_much(controller.url(), variables);
     promises_too_much.start();
-    WorkerProcess unknown_runtime(controller, "unknown", {{"SANDBOX__NODE__DOCKER_RUNTIME", "no-such-runtime"}});
+    WorkerProcess unknown_runtime(
+        controller.url(), {{"SANDBOX__NODE__NAME", "unknown"}, {"SANDBOX__NODE__DOCKER_RUNTIME", "no-such-runtime"}});
     unknown_runtime.start();
     EXPECT_TRUE(eventually(60s,
                            [&] {

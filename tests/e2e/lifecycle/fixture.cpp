@@ -1,5 +1,6 @@
 #include "fixture.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -54,13 +55,46 @@ json Api::destroy(const std::string& id) const {
 
 Ended Lifecycle::cli(std::vector<std::string> arguments, std::string input) const {
     arguments.insert(arguments.begin(), program("sandbox"));
-    return run_program({.argv = std::move(arguments),
-                        .environment = {{"SANDBOX_URL", daemon_->url()}},
-                        .input = std::move(input),
-                        .working_directory = {}});
+    return run_program(
+        {.argv = std::move(arguments), .environment = {{"SANDBOX_URL", daemon_->url()}}, .input = std::move(input)});
 }
 
-std::map<std::string, std::optional<std::string>> an_hour_ahead() {
+WorkerProcess::WorkerProcess(const std::string& controller_url, Variables variables)
+    : variables_(std::move(variables)) {
+    variables_.insert({{"SANDBOX__NODE__CONTROL_PLANE_URL", controller_url},
+                       {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
+                       {"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
+                       {"SANDBOX__NODE__STATE_DIR", state()}});
+}
+
+WorkerProcess::~WorkerProcess() {
+    process_.reset();
+    remove_what_node_holds(state());
+}
+
+void WorkerProcess::start() {
+    process_ = std::make_unique<Process>(
+        Start{.argv = {program("sandboxd"), "--role", "worker"}, .environment = variables_, .ends_with_thread = true});
+}
+
+std::string WorkerProcess::start_registered(std::chrono::seconds limit) {
+    start();
+    constexpr const char* kRegistered = "registered with the controller";
+    if (!eventually(limit, [&] { return log().find(kRegistered) != std::string::npos; }))
+        throw std::runtime_error("the worker did not register: " + log());
+    const auto text = log();
+    const auto line = text.substr(text.find(kRegistered));
+    const auto at = line.find("node_id");
+    constexpr std::size_t kIdLength = 36;
+    return line.substr(line.find("01", at), kIdLength);
+}
+
+void WorkerProcess::kill() {
+    process_->signal(SIGKILL);
+    process_->wait(10s);
+}
+
+Variables an_hour_ahead() {
     for (const auto& entry : std::filesystem::directory_iterator("/usr/lib")) {
         const auto library = entry.path() / "faketime" / "libfaketime.so.1";
         if (std::filesystem::exists(library))
@@ -83,16 +117,8 @@ double resident_mib(pid_t pid) {
 
 std::string engine_holds(const std::string& sandbox_id) {
     const auto label = "label=sandbox.dev/id=" + sandbox_id;
-    return run_program({.argv = {"docker", "ps", "-aq", "--filter", label},
-                        .environment = {},
-                        .input = {},
-                        .working_directory = {}})
-               .out +
-           run_program({.argv = {"docker", "volume", "ls", "-q", "--filter", label},
-                        .environment = {},
-                        .input = {},
-                        .working_directory = {}})
-               .out;
+    return run_program({.argv = {"docker", "ps", "-aq", "--filter", label}}).out +
+           run_program({.argv = {"docker", "volume", "ls", "-q", "--filter", label}}).out;
 }
 
 }  // namespace sandbox::test

@@ -1,67 +1,51 @@
 #pragma once
 
-#include <signal.h>
-#include <stdexcept>
-
 #include "fixture.hpp"
 
 namespace sandbox::test {
 
-/// A worker as a process of its own, on a state directory that outlives it.
+/// A worker as a process of its own, on a state directory that outlives it. What its node still holds when this goes is
+/// removed.
 class WorkerProcess {
 public:
-    explicit WorkerProcess(std::string controller_url) : controller_url_(std::move(controller_url)) {}
-    ~WorkerProcess() {
-        process_.reset();
-        remove_what_node_holds(state_.path() + "/state");
-    }
+    /// `variables` are those that are not the same for every worker.
+    explicit WorkerProcess(const std::string& controller_url, Variables variables = {});
+    ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-    /// Registered when this returns.
-    void start(const std::map<std::string, std::optional<std::string>>& more = {}) {
-        Start start;
-        start.argv = {program("sandboxd"), "--role", "worker"};
-        start.ends_with_thread = true;
-        start.environment = {{"SANDBOX__NODE__CONTROL_PLANE_URL", controller_url_},
-                             {"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
-                             {"SANDBOX__SERVER__BIND", "127.0.0.1:0"},
-                             {"SANDBOX__NODE__STATE_DIR", state_.path() + "/state"}};
-        for (const auto& [name, value] : more) start.environment[name] = value;
-        process_ = std::make_unique<Process>(start);
-        if (!eventually(30s,
-                        [&] { return process_->err().find("registered with the controller") != std::string::npos; }))
-            throw std::runtime_error("the worker did not register: " + process_->err());
-    }
-    void kill() {
-        process_->signal(SIGKILL);
-        process_->wait(10s);
-    }
+    void start();
+    /// start(), and the node's id once it has registered; throws when that takes longer.
+    std::string start_registered(std::chrono::seconds limit = 30s);
+    /// SIGKILL.
+    void kill();
+    [[nodiscard]] std::string log() const { return process_->err(); }
+    [[nodiscard]] std::string state() const { return directory_.path() + "/state"; }
 
 private:
-    std::string controller_url_;
-    TemporaryDirectory state_;
+    TemporaryDirectory directory_;
+    Variables variables_;
     std::unique_ptr<Process> process_;
 };
 
 /// What has a program take it for an hour later than it is. Throws where faketime is not installed.
-[[nodiscard]] std::map<std::string, std::optional<std::string>> an_hour_ahead();
+[[nodiscard]] Variables an_hour_ahead();
 
 /// A controller and a worker as processes of their own. The controller asks for no API token, so that the tests' calls
 /// are short.
 class Fleet {
 public:
-    Fleet()
+    explicit Fleet(Variables of_worker = {})
         : controller_({.variables = {{"SANDBOX__SERVER__ALLOW_UNAUTHENTICATED_DEV", "true"},
                                      {"SANDBOX__SERVER__HEARTBEAT_INTERVAL_SECONDS", "2"},
                                      {"SANDBOX__POLICY__MICROVM_RISK_THRESHOLD", "101"}},
                        .arguments = {"--role", "controller"},
                        .wait_for_node = false}),
-          worker_(controller_.url()) {}
+          worker_(controller_.url(), std::move(of_worker)) {}
 
     [[nodiscard]] Api api() const { return Api(controller_.address()); }
 
-    void start_worker(const std::map<std::string, std::optional<std::string>>& more = {}) { worker_.start(more); }
+    void start_worker() { worker_.start_registered(); }
     void kill_worker() { worker_.kill(); }
 
 private:

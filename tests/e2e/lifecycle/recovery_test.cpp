@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 std::string docker(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "docker");
-    return run_program({.argv = std::move(arguments), .environment = {}, .input = {}, .working_directory = {}}).out;
+    return run_program({.argv = std::move(arguments)}).out;
 }
 
 TEST(Recovery, a_killed_worker_comes_back_to_what_is_really_there) {
@@ -65,8 +65,8 @@ TEST(Recovery, a_container_that_dies_by_itself_fails_its_sandbox_within_seconds)
 }
 
 TEST(Recovery, a_worker_whose_clock_is_an_hour_off_serves_all_the_same) {
-    Fleet fleet;
-    fleet.start_worker(an_hour_ahead());
+    Fleet fleet(an_hour_ahead());
+    fleet.start_worker();
     const auto api = fleet.api();
     const auto id = api.running({{"ttl_seconds", 30}});
     EXPECT_EQ(api.run(id, {"sh", "-c", "sleep 12; echo slow"})["output"]["stdout"], "slow\n");
