@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <sandbox/base/time.hpp>
-
 #include "docker/names.hpp"
 #include "docker/network_guard.hpp"
 
@@ -14,14 +12,6 @@ namespace sandbox::test {
 
 using namespace std::chrono_literals;
 namespace docker = runtime::docker;
-
-namespace {
-
-Timestamp now() {
-    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
-}  // namespace
 
 domain::Command command(std::vector<std::string> argv) {
     domain::Command command;
@@ -41,7 +31,7 @@ std::string DockerTest::usual_engine() {
 
 DockerTest::DockerTest(const std::string& engine)
     : engine_address_(http::Url::parse(engine).value()),
-      node_(domain::NodeId::make(now(), random_)),
+      node_(make_id<domain::NodeId>()),
       engine_(io_.get_executor(), engine_address_),
       restricted_network_("sandbox-test-" + node_.text().substr(24)) {}
 
@@ -87,24 +77,6 @@ void DockerTest::remove_network(const std::string& name) {
 void DockerTest::restart_worker() {
     wait(runtime_->stop(in(10s)));
     runtime_ = runtime::create_docker_runtime(io_.get_executor(), settings());
-}
-
-bool DockerTest::eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
-    const auto until = in(limit);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        io_.restart();
-        io_.run_one_for(10ms);
-    }
-    return true;
-}
-
-domain::SandboxId DockerTest::new_id() {
-    return domain::SandboxId::make(now(), random_);
-}
-
-domain::OperationId DockerTest::new_operation() {
-    return domain::OperationId::make(now(), random_);
 }
 
 domain::SandboxSpec DockerTest::small() {

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include <sandbox/base/random.hpp>
 #include <sandbox/runtime/docker.hpp>
 
 #include "docker/engine.hpp"
-#include "support/process.hpp"
-#include "support/run_task.hpp"
+#include "support/runtime_test.hpp"
 
 namespace sandbox::test {
 
@@ -21,7 +16,7 @@ inline constexpr const char* kBusybox = "sandbox-base-busybox:local";
 
 /// A Docker runtime on the machine's engine, as a worker of its own with a fresh node id. What a test makes goes with
 /// it, and TearDown looks whether anything stayed.
-class DockerTest : public ::testing::Test {
+class DockerTest : public RuntimeTest {
 protected:
     explicit DockerTest(const std::string& engine = usual_engine());
 
@@ -30,22 +25,6 @@ protected:
     void SetUp() override;
     void TearDown() override;
 
-    /// Runs a task of the runtime to its end, and everything else beside it.
-    template <class T>
-    T wait(Task<T> task) {
-        return run(io_, std::move(task));
-    }
-    /// Lets the runtime work for that long, or until the condition holds.
-    bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition);
-    /// Starts a task that goes on beside the test.
-    template <class T>
-    std::shared_ptr<std::optional<T>> begin(Task<T> task) {
-        auto result = std::make_shared<std::optional<T>>();
-        asio::co_spawn(io_, keep(std::move(task), result), asio::detached);
-        return result;
-    }
-
-    [[nodiscard]] domain::SandboxId new_id();
     /// A small sandbox with the shell image.
     [[nodiscard]] static domain::SandboxSpec small();
     Result<void> create(domain::SandboxId id, const domain::SandboxSpec& spec = small());
@@ -57,7 +36,6 @@ protected:
     Result<runtime::ExecResult> exec(domain::SandboxId id, std::vector<std::string> argv);
     /// Runs a line of shell; its standard output, and a failure of the test when it fails.
     std::string shell(domain::SandboxId id, const std::string& line);
-    [[nodiscard]] domain::OperationId new_operation();
 
     /// A second worker process on the same node, as after a restart: forgets the first, which is stopped.
     void restart_worker();
@@ -67,23 +45,14 @@ protected:
     std::vector<std::string> held();
 
     http::Url engine_address_;
-    asio::io_context io_{1};
-    SystemRandom random_;
-    TemporaryDirectory state_;
     domain::NodeId node_;
     runtime::docker::Engine engine_;
-    std::unique_ptr<runtime::Runtime> runtime_;
     std::vector<domain::SandboxId> made_;
     std::vector<std::string> phases_;
     std::string restricted_network_;
 
 private:
     void remove_network(const std::string& name);
-
-    template <class T>
-    static Task<void> keep(Task<T> task, std::shared_ptr<std::optional<T>> result) {
-        *result = co_await std::move(task);
-    }
 };
 
 [[nodiscard]] domain::Command command(std::vector<std::string> argv);

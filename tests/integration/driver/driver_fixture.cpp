@@ -22,10 +22,6 @@ std::string read_file(const fs::path& path) {
     return std::move(text).str();
 }
 
-Timestamp now() {
-    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 }  // namespace
 
 DriverTest::DriverTest() : mark_(state_.path()) {
@@ -62,24 +58,6 @@ runtime::Runtime& DriverTest::use(const std::string& driver) {
     settings_.driver = driver;
     runtime_ = runtime::create_external_runtime(io_.get_executor(), settings_);
     return *runtime_;
-}
-
-bool DriverTest::eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
-    const auto until = in(limit);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        io_.restart();
-        io_.run_one_for(10ms);
-    }
-    return true;
-}
-
-domain::SandboxId DriverTest::new_id() {
-    return domain::SandboxId::make(now(), random_);
-}
-
-domain::OperationId DriverTest::new_operation() {
-    return domain::OperationId::make(now(), random_);
 }
 
 std::string DriverTest::written(const std::string& name) const {
