@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <support/completion.hpp>
 #include <support/postgres_server.hpp>
 #include <vector>
 
@@ -153,15 +154,7 @@ private:
     }
 
     Task<void> report(Store& mine, domain::Assignment assignment) {
-        domain::Completion report;
-        report.assignment_id = assignment.id;
-        report.operation_id = assignment.operation_id;
-        report.sandbox_id = assignment.sandbox_id;
-        report.success = true;
-        report.attempt = assignment.attempt;
-        const bool deletes = kind_of(assignment.kind) == domain::OperationKind::destroy;
-        report.sandbox_state = deletes ? domain::SandboxState::stopped : domain::SandboxState::running;
-        if (!co_await mine.complete(report, in(5s))) ++errors_;
+        if (!co_await mine.complete(test::success_of(assignment), in(5s))) ++errors_;
     }
 
     Task<void> publish(Store& mine) {

@@ -25,18 +25,6 @@ Deadline at_once() {
     return std::chrono::steady_clock::now();
 }
 
-domain::Completion success_of(const domain::Assignment& assignment) {
-    domain::Completion report;
-    report.assignment_id = assignment.id;
-    report.operation_id = assignment.operation_id;
-    report.sandbox_id = assignment.sandbox_id;
-    report.success = true;
-    report.attempt = assignment.attempt;
-    const bool deletes = kind_of(assignment.kind) == OperationKind::destroy;
-    report.sandbox_state = deletes ? SandboxState::stopped : SandboxState::running;
-    return report;
-}
-
 domain::Completion failure_of(const domain::Assignment& assignment, std::string error) {
     auto report = success_of(assignment);
     report.success = false;

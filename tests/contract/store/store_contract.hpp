@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <support/completion.hpp>
 #include <support/run_task.hpp>
 #include <utility>
 #include <vector>
@@ -70,7 +71,7 @@ using Rejections = std::map<std::string, std::int64_t>;
 [[nodiscard]] Deadline at_once();
 
 /// What a worker tells of an assignment.
-[[nodiscard]] domain::Completion success_of(const domain::Assignment& assignment);
+using test::success_of;
 [[nodiscard]] domain::Completion failure_of(const domain::Assignment& assignment, std::string error);
 [[nodiscard]] domain::Completion exit_of(const domain::Assignment& assignment, std::int64_t exit_code,
                                          std::string stdout_text = "");

@@ -80,16 +80,4 @@ domain::SandboxSpec Controllers::small_sandbox() {
     return spec;
 }
 
-domain::Completion Controllers::success_of(const domain::Assignment& assignment) {
-    domain::Completion report;
-    report.assignment_id = assignment.id;
-    report.operation_id = assignment.operation_id;
-    report.sandbox_id = assignment.sandbox_id;
-    report.success = true;
-    report.attempt = assignment.attempt;
-    const bool deletes = kind_of(assignment.kind) == domain::OperationKind::destroy;
-    report.sandbox_state = deletes ? SandboxState::stopped : SandboxState::running;
-    return report;
-}
-
 }  // namespace sandbox::store

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <support/completion.hpp>
 #include <support/postgres_server.hpp>
 #include <support/run_task.hpp>
 #include <vector>
@@ -22,6 +23,7 @@ namespace sandbox::store {
 
 using namespace std::chrono_literals;
 using domain::SandboxState;
+using test::success_of;
 
 /// How long a machine under load, built with sanitizers, may take for what is promised in five seconds.
 inline constexpr std::chrono::seconds kFiveSecondsUnderLoad{12};
@@ -70,7 +72,6 @@ protected:
                             std::map<std::string, std::string> labels = {});
     [[nodiscard]] static domain::SandboxSpec small_sandbox();
     Placed place(Store& store) { return value(store.place(small_sandbox(), {}, in(10s))); }
-    [[nodiscard]] static domain::Completion success_of(const domain::Assignment& assignment);
 
     asio::io_context io_{1};
     SystemRandom random_;
