@@ -52,8 +52,11 @@ protected:
         }
         return ids;
     }
-    [[nodiscard]] std::vector<std::string> stored() const {
-        return events::ids_of(test::nats_stream_messages(server.url(), "EVENTS"));
+    /// Once, and in the log's order.
+    void expect_all_stored() {
+        const auto log = published();
+        EXPECT_EQ(log.size(), made);
+        EXPECT_EQ(events::ids_of(test::nats_stream_messages(server.url(), "EVENTS")), log);
     }
 
     test::NatsServer server{{.jetstream = true, .configuration = ""}};
@@ -77,9 +80,7 @@ TEST_F(Outage, of_a_server_that_is_stopped_and_started_loses_nothing) {
     }
     make_events(10);
 
-    const auto log = published();
-    EXPECT_EQ(log.size(), made);
-    EXPECT_EQ(stored(), log);
+    expect_all_stored();
 }
 
 TEST_F(Outage, of_a_server_that_is_killed_loses_nothing) {
@@ -88,9 +89,7 @@ TEST_F(Outage, of_a_server_that_is_killed_loses_nothing) {
     make_events(20);
     server.start();
 
-    const auto log = published();
-    EXPECT_EQ(log.size(), made);
-    EXPECT_EQ(stored(), log);
+    expect_all_stored();
 }
 
 // It takes events and acknowledges none: they are sent again, and are there once.
@@ -101,9 +100,7 @@ TEST_F(Outage, of_a_server_that_hangs_doubles_nothing) {
     io.run_for(500ms);
     server.thaw();
 
-    const auto log = published();
-    EXPECT_EQ(log.size(), made);
-    EXPECT_EQ(stored(), log);
+    expect_all_stored();
 }
 
 TEST_F(Outage, that_is_there_from_the_start_only_delays) {
@@ -112,9 +109,7 @@ TEST_F(Outage, that_is_there_from_the_start_only_delays) {
     EXPECT_EQ(test::run(io, store->statistics(in(5s)))->outbox, made);
 
     server.start();
-    const auto log = published();
-    EXPECT_EQ(log.size(), made);
-    EXPECT_EQ(stored(), log);
+    expect_all_stored();
 }
 
 }  // namespace
