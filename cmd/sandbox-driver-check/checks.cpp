@@ -27,11 +27,11 @@ Task<void> tidy_up(Kit& kit, Verdict& verdict) {
 }  // namespace
 
 Task<Verdict> look_at(Kit& kit, const Check& check) {
-    const auto begun = std::chrono::steady_clock::now();
+    const auto begun = Clock::now();
     Verdict verdict;
     co_await look(kit, check, verdict);
     co_await tidy_up(kit, verdict);
-    verdict.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+    verdict.took = since(begun);
     co_return verdict;
 }
 

@@ -9,17 +9,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include <sandbox/async/clock.hpp>
 #include <sandbox/base/text.hpp>
 
 namespace sandbox::driver_check {
-
-namespace {
-
-Timestamp now() {
-    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
-}  // namespace
 
 Kit::Kit(asio::any_io_executor executor, runtime::Runtime& runtime, runtime::Capabilities capabilities,
          Settings settings)
@@ -33,12 +26,12 @@ bool Kit::has(std::string_view feature) const {
 }
 
 domain::SandboxId Kit::new_id() {
-    made_.push_back(domain::SandboxId::make(now(), random_));
+    made_.push_back(domain::SandboxId::make(async::SystemClock().now(), random_));
     return made_.back();
 }
 
 domain::OperationId Kit::new_operation() {
-    return domain::OperationId::make(now(), random_);
+    return domain::OperationId::make(async::SystemClock().now(), random_);
 }
 
 domain::SandboxSpec Kit::spec() const {
@@ -56,7 +49,7 @@ Task<Result<void>> Kit::try_create(domain::SandboxId id, domain::SandboxSpec spe
 Task<domain::SandboxId> Kit::create(domain::SandboxSpec spec) {
     const auto id = new_id();
     const auto created = co_await try_create(id, std::move(spec));
-    expect(created.has_value(), created ? "" : created.error().message());
+    expect(created);
     co_return id;
 }
 
@@ -72,7 +65,7 @@ Task<Result<runtime::ExecResult>> Kit::try_exec_as(domain::OperationId operation
 
 Task<runtime::ExecResult> Kit::exec(domain::SandboxId id, domain::Command command, std::size_t max_output_bytes) {
     auto result = co_await try_exec(id, std::move(command), max_output_bytes);
-    expect(result.has_value(), result ? "" : result.error().message());
+    expect(result);
     co_return std::move(*result);
 }
 
@@ -82,7 +75,7 @@ Task<runtime::ExecResult> Kit::sh(domain::SandboxId id, std::string script) {
 
 Task<void> Kit::remove(domain::SandboxId id) {
     const auto removed = co_await runtime_.destroy(id);
-    expect(removed.has_value(), removed ? "" : removed.error().message());
+    expect(removed);
 }
 
 Task<int> Kit::count(domain::SandboxId id, std::string command_line) {
@@ -96,13 +89,23 @@ Task<int> Kit::count(domain::SandboxId id, std::string command_line) {
     co_return number;
 }
 
+Task<bool> Kit::works(domain::SandboxId id) {
+    co_return (co_await try_exec(id, command({"true"}))).has_value();
+}
+
 Task<std::vector<domain::SandboxId>> Kit::listed() {
     if (!has("inventory")) throw NotOffered("does not list its sandboxes");
     const auto items = co_await runtime_.list(in(std::chrono::seconds(10)));
-    expect(items.has_value(), items ? "" : items.error().message());
+    expect(items);
     std::vector<domain::SandboxId> ids;
     for (const auto& item : *items) ids.push_back(item.sandbox_id);
     co_return ids;
+}
+
+Task<bool> Kit::lists(domain::SandboxId id) {
+    if (!has("inventory")) co_return false;
+    const auto ids = co_await listed();
+    co_return std::ranges::find(ids, id) != ids.end();
 }
 
 Task<void> Kit::remove_all() {

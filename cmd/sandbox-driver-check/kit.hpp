@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -32,6 +33,16 @@ struct NotOffered : std::runtime_error {
 /// Throws what is wrong unless the condition holds.
 inline void expect(bool holds, const std::string& wrong) {
     if (!holds) throw Broken(wrong);
+}
+/// Throws the error of a call that failed.
+template <class T>
+void expect(const Result<T>& result) {
+    if (!result) throw Broken(result.error().message());
+}
+
+using Clock = std::chrono::steady_clock;
+[[nodiscard]] inline std::chrono::milliseconds since(Clock::time_point begun) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
 }
 
 /// What a check works with: one runtime, and sandboxes on it that go when the check has ended. Io thread.
@@ -74,8 +85,12 @@ public:
     Task<void> remove(domain::SandboxId id);
     /// How many processes of the sandbox have a command line that begins with this one.
     Task<int> count(domain::SandboxId id, std::string command_line);
+    /// Whether it takes commands.
+    Task<bool> works(domain::SandboxId id);
     /// What list() names; NotOffered when the runtime has no inventory.
     Task<std::vector<domain::SandboxId>> listed();
+    /// Whether list() names it; false when the runtime has no inventory.
+    Task<bool> lists(domain::SandboxId id);
     Task<void> remove_all();
     Task<void> pause(std::chrono::milliseconds duration) const;
 
