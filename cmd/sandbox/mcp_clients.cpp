@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,31 +26,30 @@ Json environment(const Bridge& bridge, std::string_view token) {
     return variables;
 }
 
+/// The server "sandbox", where a client keeps its servers.
+Json under(std::string_view key, Json server) {
+    return {{key, {{"sandbox", std::move(server)}}}};
+}
+
 Json claude(const Bridge& bridge) {
-    return {{"mcpServers",
-             {{"sandbox",
-               {{"type", "stdio"},
-                {"command", bridge.program},
-                {"args", Json::array()},
-                {"env", environment(bridge, "${SANDBOX_TOKEN:-}")}}}}}};
+    return under("mcpServers", {{"type", "stdio"},
+                                {"command", bridge.program},
+                                {"args", Json::array()},
+                                {"env", environment(bridge, "${SANDBOX_TOKEN:-}")}});
 }
 
 Json gemini(const Bridge& bridge) {
-    return {{"mcpServers",
-             {{"sandbox",
-               {{"command", bridge.program},
-                {"env", environment(bridge, "$SANDBOX_TOKEN")},
-                {"timeout", kCallSeconds * 1000}}}}}};
+    return under("mcpServers", {{"command", bridge.program},
+                                {"env", environment(bridge, "$SANDBOX_TOKEN")},
+                                {"timeout", kCallSeconds * 1000}});
 }
 
 Json opencode(const Bridge& bridge) {
-    return {{"mcp",
-             {{"sandbox",
-               {{"type", "local"},
-                {"command", Json::array({bridge.program})},
-                {"environment", environment(bridge, "{env:SANDBOX_TOKEN}")},
-                {"enabled", true},
-                {"timeout", kCallSeconds * 1000}}}}}};
+    return under("mcp", {{"type", "local"},
+                         {"command", Json::array({bridge.program})},
+                         {"environment", environment(bridge, "{env:SANDBOX_TOKEN}")},
+                         {"enabled", true},
+                         {"timeout", kCallSeconds * 1000}});
 }
 
 Json vscode(const Bridge& bridge) {
@@ -65,10 +65,9 @@ Json vscode(const Bridge& bridge) {
 }
 
 Json cursor(const Bridge& bridge) {
-    return {
-        {"mcpServers",
-         {{"sandbox",
-           {{"type", "stdio"}, {"command", bridge.program}, {"env", environment(bridge, "${env:SANDBOX_TOKEN}")}}}}}};
+    return under(
+        "mcpServers",
+        {{"type", "stdio"}, {"command", bridge.program}, {"env", environment(bridge, "${env:SANDBOX_TOKEN}")}});
 }
 
 /// JSON's strings are strings of TOML and YAML too.
@@ -76,22 +75,27 @@ std::string quoted(const std::string& text) {
     return dump_json(nlohmann::json(text));
 }
 
+/// A line for each variable but the token.
+std::string variable_lines(const Bridge& bridge, std::string_view indent, std::string_view equals) {
+    std::string text;
+    const auto variables = environment(bridge, "");
+    for (const auto& [name, value] : variables.items())
+        text += fmt::format("{}{}{}{}\n", indent, name, equals, quoted(value.get<std::string>()));
+    return text;
+}
+
 std::string codex(const Bridge& bridge) {
-    auto text = fmt::format(
+    return fmt::format(
         "[mcp_servers.sandbox]\n"
         "command = {}\n"
         "env_vars = [\"SANDBOX_TOKEN\"]\n"
         "tool_timeout_sec = {}\n\n"
-        "[mcp_servers.sandbox.env]\n",
-        quoted(bridge.program), kCallSeconds);
-    const auto variables = environment(bridge, "");
-    for (const auto& [name, value] : variables.items())
-        text += fmt::format("{} = {}\n", name, quoted(value.get<std::string>()));
-    return text;
+        "[mcp_servers.sandbox.env]\n{}",
+        quoted(bridge.program), kCallSeconds, variable_lines(bridge, "", " = "));
 }
 
 std::string goose(const Bridge& bridge) {
-    auto text = fmt::format(
+    return fmt::format(
         "extensions:\n"
         "  sandbox:\n"
         "    name: sandbox\n"
@@ -102,12 +106,8 @@ std::string goose(const Bridge& bridge) {
         "    args: []\n"
         "    timeout: {}\n"
         "    env_keys: [SANDBOX_TOKEN]  # [] for a server that wants no token\n"
-        "    envs:\n",
-        quoted(bridge.program), kCallSeconds);
-    const auto variables = environment(bridge, "");
-    for (const auto& [name, value] : variables.items())
-        text += fmt::format("      {}: {}\n", name, quoted(value.get<std::string>()));
-    return text;
+        "    envs:\n{}",
+        quoted(bridge.program), kCallSeconds, variable_lines(bridge, "      ", ": "));
 }
 
 using enum McpClient::Format;
@@ -133,10 +133,8 @@ const McpClient* find_mcp_client(std::string_view name) {
 }
 
 Json common_mcp_config(std::string_view server) {
-    return {{"mcpServers",
-             {{"sandbox",
-               {{"command", "sandbox-mcp"},
-                {"env", {{"SANDBOX_URL", server}, {"SANDBOX_TOKEN", "use-your-client-secret-store"}}}}}}}};
+    return under("mcpServers", {{"command", "sandbox-mcp"},
+                                {"env", {{"SANDBOX_URL", server}, {"SANDBOX_TOKEN", "use-your-client-secret-store"}}}});
 }
 
 }  // namespace sandbox::cli
