@@ -156,7 +156,7 @@ Tool agent_list_tool() {
     return {.name = "sandbox_agent_list",
             .title = "List coding agents",
             .description = "Lists the coding agents that can be run in a sandbox of their own. Needs no server.",
-            .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+            .hints = {.read_only = true, .idempotent = true},
             .input = [](const Options&) { return schema::object({}, 0); },
             .output = [] { return schema::output({{"agents", schema::list("", schema::agent())}}); },
             .run = list};
@@ -168,7 +168,7 @@ Tool agent_run_tool() {
             .description =
                 "Makes a sandbox for another coding agent and, with args, runs it there and returns its output. The "
                 "sandbox stays for you to look at its work; delete it with sandbox_delete afterwards.",
-            .hints = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true},
+            .hints = {.open_world = true},
             .input = input,
             .output = output,
             .run = run};

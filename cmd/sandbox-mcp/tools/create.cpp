@@ -108,7 +108,7 @@ Tool create_tool() {
             "Makes a disposable, isolated machine from an OCI image, and waits until it runs. Say honestly what will "
             "run in it (untrusted_repo, generated_code, needs_secrets, sensitivity): isolation and host are chosen by "
             "that. Use its id with sandbox_exec; delete it with sandbox_delete when the work is done.",
-        .hints = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true},
+        .hints = {.open_world = true},
         .input = input,
         .output = [] { return schema::output({{"sandbox", schema::sandbox()}, {"operation", schema::operation()}}); },
         .run = run};

@@ -142,7 +142,7 @@ Tool operation_tool() {
         .description =
             "Shows how far an operation is and what it left, without waiting. With `stream` it pages through output "
             "that was too long to be shown.",
-        .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+        .hints = {.read_only = true, .idempotent = true},
         .input = look_input,
         .output = look_output,
         .run = look};
@@ -155,7 +155,7 @@ Tool wait_tool() {
         .description =
             "Waits until an operation that was started with wait false, or did not end in time, has ended, and shows "
             "what it left. When its own time runs out it says so, and the operation goes on.",
-        .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+        .hints = {.read_only = true, .idempotent = true},
         .input = wait_input,
         .output = [] { return schema::output({{"operation", schema::operation()}}); },
         .run = wait};

@@ -184,7 +184,7 @@ Tool health_tool() {
     return {.name = "sandbox_health",
             .title = "Check the Sandbox server",
             .description = "Says whether the Sandbox server answers, its version and whether public tunnels are on.",
-            .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+            .hints = {.read_only = true, .idempotent = true},
             .input = [](const Options&) { return schema::object({}, 0); },
             .output = health_output,
             .run = health};
@@ -194,7 +194,7 @@ Tool list_tool() {
     return {.name = "sandbox_list",
             .title = "List sandboxes",
             .description = "Lists a tenant's sandboxes with their ids and states, newest first, at most 100.",
-            .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+            .hints = {.read_only = true, .idempotent = true},
             .input = list_input,
             .output = [] { return schema::output({{"sandboxes", schema::list("Newest first", schema::sandbox())}}); },
             .run = list};
@@ -204,7 +204,7 @@ Tool inspect_tool() {
     return {.name = "sandbox_inspect",
             .title = "Inspect a sandbox",
             .description = "Shows one sandbox: its state, limits, expiry, tunnels and start-up command.",
-            .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+            .hints = {.read_only = true, .idempotent = true},
             .input = one_id,
             .output = sandbox_output,
             .run = inspect};
@@ -214,7 +214,7 @@ Tool extend_tool() {
     return {.name = "sandbox_extend",
             .title = "Keep a sandbox longer",
             .description = "Moves a sandbox's expiry to at least ttl_seconds from now; it never becomes shorter.",
-            .hints = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
+            .hints = {.idempotent = true},
             .input = extend_input,
             .output = sandbox_output,
             .run = extend};
@@ -227,7 +227,7 @@ Tool delete_tool() {
         .description =
             "Deletes a sandbox with all that is in it and kills what still runs there. Do it when the work is done; "
             "deleting it again changes nothing.",
-        .hints = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+        .hints = {.destructive = true, .idempotent = true},
         .input = delete_input,
         .output = [] { return schema::output({{"operation", schema::operation()}}); },
         .run = destroy};

@@ -69,7 +69,7 @@ Tool tunnel_create_tool() {
         .description =
             "Publishes one HTTP port of a sandbox on the internet, without authentication. Only when the user asked "
             "for it. Not available in this version: it answers what to do instead.",
-        .hints = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true},
+        .hints = {.open_world = true},
         .input = create_input,
         .output = output,
         .run = create};
@@ -79,7 +79,7 @@ Tool tunnel_delete_tool() {
     return {.name = "sandbox_tunnel_delete",
             .title = "Take a port off the internet",
             .description = "Removes a published port. Not available in this version: it answers what to do instead.",
-            .hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+            .hints = {.destructive = true},
             .input = delete_input,
             .output = output,
             .run = remove};
