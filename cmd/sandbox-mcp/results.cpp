@@ -177,7 +177,7 @@ nlohmann::json shown(const domain::Operation& operation, std::size_t max_output)
 }
 
 std::string describe(const domain::Sandbox& sandbox) {
-    auto text = fmt::format("sandbox {} is {} ({}, risk {}), image {}, tenant {}, network {}, {} {}", sandbox.id.text(),
+    auto text = fmt::format("Sandbox {} is {} ({}, risk {}), image {}, tenant {}, network {}, {} {}", sandbox.id.text(),
                             to_text(sandbox.state), to_text(sandbox.isolation), sandbox.risk_score, sandbox.spec.image,
                             sandbox.spec.tenant, to_text(sandbox.spec.network),
                             domain::is_live(sandbox.state) ? "expires" : "last changed",

@@ -45,7 +45,7 @@ void add_note(ToolResult& result, const std::string& note);
 /// The API's object with each stream cut to `max_output` bytes.
 [[nodiscard]] nlohmann::json shown(const domain::Operation& operation, std::size_t max_output);
 
-/// "sandbox 0199… is running (container, risk 10), image …, tenant …, network deny, expires …".
+/// "Sandbox 0199… is running (container, risk 10), image …, tenant …, network deny, expires …".
 [[nodiscard]] std::string describe(const domain::Sandbox& sandbox);
 /// "exec 0199… of sandbox 0199… is running (phase)".
 [[nodiscard]] std::string describe(const domain::Operation& operation);

@@ -76,8 +76,7 @@ Result<Asked> read(const nlohmann::json& arguments, const Options& options) {
 std::string next_step(const domain::Sandbox& sandbox, const domain::AgentProfile& profile) {
     return fmt::format(
         "Run the agent with sandbox_exec: sandbox_id \"{}\", argv [\"{}\", …], cwd \"/workspace\". Delete the sandbox "
-        "with "
-        "sandbox_delete when the work is done.",
+        "with sandbox_delete when the work is done.",
         sandbox.id.text(), profile.executable);
 }
 
@@ -117,6 +116,7 @@ Json input(const Options& options) {
     auto agent = text("Which agent");
     agent["enum"] = agent_names();
     Properties others{
+        {"agent", std::move(agent)},
         {"image", text("An OCI image in place of the agent's own")},
         {"args",
          texts("The agent's arguments, each a string of its own. Without them the sandbox is made, and the agent "
@@ -130,15 +130,7 @@ Json input(const Options& options) {
          text_map("Environment variables of the sandbox, such as the agent's own credentials; only what the user "
                   "gave for this. Results never show their values")},
         {"wait", boolean("Wait until the sandbox runs and the agent has ended; false only without args", true)}};
-    auto schema = with_tenant(options, std::move(others), 0);
-    // The agent comes first of all.
-    Json properties{{"agent", std::move(agent)}};
-    for (auto& [name, property] : schema["properties"].items()) properties[name] = property;
-    schema["properties"] = std::move(properties);
-    auto required = Json::array({"agent"});
-    for (const auto& name : schema.value("required", Json::array())) required.push_back(name);
-    schema["required"] = std::move(required);
-    return schema;
+    return with_tenant(options, std::move(others), 1, 1);
 }
 
 Json output() {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "../arguments.hpp"
 #include "../schema.hpp"
 #include "../steps.hpp"
@@ -10,32 +8,19 @@ namespace {
 
 constexpr std::int64_t kTimeout = 300;
 
-struct Asked {
-    domain::SandboxId sandbox;
-    domain::Command command;
-    bool wait = true;
-};
-
-Result<Asked> read(const nlohmann::json& arguments) {
+Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
     Arguments given(arguments);
-    Asked asked;
-    asked.sandbox = given.id<domain::SandboxId>("sandbox_id");
-    auto& command = asked.command;
+    const auto sandbox = given.id<domain::SandboxId>("sandbox_id");
+    domain::Command command;
     if (given.required_field("argv") != nullptr) command.argv = given.strings("argv");
     command.cwd = given.optional_string("cwd");
     command.env = given.string_map("env");
     command.stdin_bytes = given.optional_string("stdin");
     command.timeout_seconds = given.integer_or("timeout_seconds", 1, domain::kMostTimeoutSeconds, kTimeout);
-    asked.wait = given.boolean_or("wait", true);
+    const bool wait = given.boolean_or("wait", true);
     if (given.problems().empty()) domain::validate(command, "", given.problems());
-    if (auto ended = given.end(); !ended) return fail(ended.error());
-    return asked;
-}
-
-Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
-    auto asked = read(arguments);
-    if (!asked) co_return bad_arguments(asked.error());
-    auto operation = co_await run_command(bridge, call, asked->sandbox, std::move(asked->command), asked->wait);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
+    auto operation = co_await run_command(bridge, call, sandbox, std::move(command), wait);
     if (!operation) co_return failed(operation.error(), "run the command");
     co_return account(*operation, bridge.options().max_output);
 }

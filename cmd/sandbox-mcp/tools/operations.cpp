@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 
 #include "../arguments.hpp"
@@ -76,27 +73,15 @@ Task<ToolResult> look(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
     co_return account(*operation, bridge.options().max_output);
 }
 
-struct Wait {
-    domain::OperationId id;
-    std::int64_t timeout_seconds = kWait;
-};
-
-Result<Wait> read_wait(const nlohmann::json& arguments) {
-    Arguments given(arguments);
-    Wait asked{.id = given.id<domain::OperationId>("operation_id"),
-               .timeout_seconds = given.integer_or("timeout_seconds", 0, domain::kMostTimeoutSeconds, kWait)};
-    if (auto ended = given.end(); !ended) return fail(ended.error());
-    return asked;
-}
-
 Task<ToolResult> wait(Bridge& bridge, Call& call, nlohmann::json arguments) {
-    auto asked = read_wait(arguments);
-    if (!asked) co_return bad_arguments(asked.error());
-    auto operation = co_await bridge.client().operation(asked->id, 0, in(kRequestTime));
+    Arguments given(arguments);
+    const auto id = given.id<domain::OperationId>("operation_id");
+    const std::chrono::seconds limit(given.integer_or("timeout_seconds", 0, domain::kMostTimeoutSeconds, kWait));
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
+    auto operation = co_await bridge.client().operation(id, 0, in(kRequestTime));
     if (operation) {
         const auto what = fmt::format("waiting for the {}", domain::to_text(operation->kind));
-        operation =
-            co_await wait_for(bridge, call, std::move(*operation), std::chrono::seconds(asked->timeout_seconds), what);
+        operation = co_await wait_for(bridge, call, std::move(*operation), limit, what);
     }
     if (!operation) co_return failed(operation.error(), "wait for the operation");
     co_return account(*operation, bridge.options().max_output);

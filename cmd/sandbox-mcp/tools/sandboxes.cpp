@@ -15,19 +15,8 @@ namespace {
 /// More of them would fill a model's whole view.
 constexpr std::int64_t kMostListed = 100;
 
-std::string upper(std::string text) {
-    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-    return text;
-}
-
-Json health_output() {
-    return schema::output({{"health", schema::health()}});
-}
 Json sandbox_output() {
     return schema::output({{"sandbox", schema::sandbox()}});
-}
-Json one_id(const Options& /*options*/) {
-    return schema::object({{"sandbox_id", schema::id("The sandbox's id")}}, 1);
 }
 
 Task<ToolResult> health(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) {
@@ -42,27 +31,14 @@ Task<ToolResult> health(Bridge& bridge, Call& /*call*/, nlohmann::json arguments
     co_return result;
 }
 
-struct List {
-    std::string tenant;
-    bool include_ended = false;
-};
-
-Result<List> read_list(const nlohmann::json& arguments, const Options& options) {
-    Arguments given(arguments);
-    List asked{.tenant = given.tenant(options), .include_ended = given.boolean_or("include_ended", false)};
-    if (auto ended = given.end(); !ended) return fail(ended.error());
-    return asked;
-}
-
 Task<ToolResult> list(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) {
-    auto asked = read_list(arguments, bridge.options());
-    if (!asked) co_return bad_arguments(asked.error());
-    client::ListQuery query{.tenant = asked->tenant,
-                            .states = {},
-                            .limit = kMostListed,
-                            .cursor = std::nullopt,
-                            .sandbox_id = std::nullopt};
-    if (!asked->include_ended) query.states = {"scheduled", "creating", "running", "stopping"};
+    Arguments given(arguments);
+    const auto tenant = given.tenant(bridge.options());
+    const bool include_ended = given.boolean_or("include_ended", false);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
+    client::ListQuery query{
+        .tenant = tenant, .states = {}, .limit = kMostListed, .cursor = std::nullopt, .sandbox_id = std::nullopt};
+    if (!include_ended) query.states = {"scheduled", "creating", "running", "stopping"};
     auto answer = co_await bridge.client().sandboxes(std::move(query), in(kRequestTime));
     if (!answer) co_return failed(answer.error(), "list the sandboxes");
 
@@ -71,15 +47,14 @@ Task<ToolResult> list(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
     std::string lines;
     for (const auto& sandbox : answer->sandboxes) {
         // A server of an older version knows neither states nor limits.
-        if (!asked->include_ended && !domain::is_live(sandbox.state)) continue;
+        if (!include_ended && !domain::is_live(sandbox.state)) continue;
         bridge.saw(sandbox);
         sandboxes.push_back(shown(sandbox));
-        lines += "\n" + upper(describe(sandbox)) + ".";
+        lines += "\n" + describe(sandbox) + ".";
     }
-    const auto which = asked->include_ended ? "" : " that has not ended";
-    result.text = sandboxes.empty()
-                      ? fmt::format("Tenant {} has no sandbox{}.", asked->tenant, which)
-                      : fmt::format("{} of tenant {}, newest first:{}", sandboxes.size(), asked->tenant, lines);
+    const auto which = include_ended ? "" : " that has not ended";
+    result.text = sandboxes.empty() ? fmt::format("Tenant {} has no sandbox{}.", tenant, which)
+                                    : fmt::format("{} of tenant {}, newest first:{}", sandboxes.size(), tenant, lines);
     if (answer->next_cursor)
         add_note(result, fmt::format("There are more; these are the newest {}.", sandboxes.size()));
     co_return result;
@@ -96,7 +71,7 @@ Task<ToolResult> inspect(Bridge& bridge, Call& /*call*/, nlohmann::json argument
     result.structure["sandbox"] = shown(*sandbox);
     const auto& resources = sandbox->spec.resources;
     result.text = fmt::format("{}.\n{} millicores, {} MiB memory, {} MiB disk, {} processes; created {}",
-                              upper(describe(*sandbox)), resources.cpu_millis, resources.memory_mib, resources.disk_mib,
+                              describe(*sandbox), resources.cpu_millis, resources.memory_mib, resources.disk_mib,
                               resources.pids, format_time(sandbox->created_at));
     for (const auto& [name, value] : sandbox->spec.env) result.text += fmt::format("\nenv {} (hidden)", name);
     for (const auto& [name, value] : sandbox->spec.labels) result.text += fmt::format("\nlabel {}={}", name, value);
@@ -112,27 +87,16 @@ Task<ToolResult> inspect(Bridge& bridge, Call& /*call*/, nlohmann::json argument
     co_return result;
 }
 
-struct Extend {
-    domain::SandboxId id;
-    std::int64_t ttl_seconds = 0;
-};
-
-Result<Extend> read_extend(const nlohmann::json& arguments) {
-    Arguments given(arguments);
-    Extend asked{.id = given.id<domain::SandboxId>("sandbox_id"),
-                 .ttl_seconds = given.integer("ttl_seconds", domain::kLeastTtlSeconds, domain::kMostTtlSeconds)};
-    if (auto ended = given.end(); !ended) return fail(ended.error());
-    return asked;
-}
-
 Task<ToolResult> extend(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) {
-    auto asked = read_extend(arguments);
-    if (!asked) co_return bad_arguments(asked.error());
-    auto sandbox = co_await bridge.client().extend(asked->id, asked->ttl_seconds, in(kRequestTime));
+    Arguments given(arguments);
+    const auto id = given.id<domain::SandboxId>("sandbox_id");
+    const auto ttl = given.integer("ttl_seconds", domain::kLeastTtlSeconds, domain::kMostTtlSeconds);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
+    auto sandbox = co_await bridge.client().extend(id, ttl, in(kRequestTime));
     if (!sandbox) co_return failed(sandbox.error(), "extend the sandbox");
     ToolResult result;
     result.structure["sandbox"] = shown(*sandbox);
-    result.text = upper(describe(*sandbox)) + ".";
+    result.text = describe(*sandbox) + ".";
     co_return result;
 }
 
@@ -143,24 +107,14 @@ Json extend_input(const Options& /*options*/) {
                           2);
 }
 
-struct Delete {
-    domain::SandboxId id;
-    bool wait = true;
-};
-
-Result<Delete> read_delete(const nlohmann::json& arguments) {
-    Arguments given(arguments);
-    Delete asked{.id = given.id<domain::SandboxId>("sandbox_id"), .wait = given.boolean_or("wait", true)};
-    if (auto ended = given.end(); !ended) return fail(ended.error());
-    return asked;
-}
-
 Task<ToolResult> destroy(Bridge& bridge, Call& call, nlohmann::json arguments) {
-    auto asked = read_delete(arguments);
-    if (!asked) co_return bad_arguments(asked.error());
-    auto operation = co_await bridge.client().destroy(asked->id, 0, in(kRequestTime));
+    Arguments given(arguments);
+    const auto id = given.id<domain::SandboxId>("sandbox_id");
+    const bool wait = given.boolean_or("wait", true);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
+    auto operation = co_await bridge.client().destroy(id, 0, in(kRequestTime));
     if (!operation) co_return failed(operation.error(), "delete the sandbox");
-    if (asked->wait) {
+    if (wait) {
         const auto started = *operation;
         operation = co_await wait_for(bridge, call, std::move(*operation), kLifecycleTime, "deleting the sandbox");
         if (!operation) co_return account(started, bridge.options().max_output);
@@ -186,7 +140,7 @@ Tool health_tool() {
             .description = "Says whether the Sandbox server answers, its version and whether public tunnels are on.",
             .hints = {.read_only = true, .idempotent = true},
             .input = [](const Options&) { return schema::object({}, 0); },
-            .output = health_output,
+            .output = [] { return schema::output({{"health", schema::health()}}); },
             .run = health};
 }
 
@@ -205,7 +159,7 @@ Tool inspect_tool() {
             .title = "Inspect a sandbox",
             .description = "Shows one sandbox: its state, limits, expiry, tunnels and start-up command.",
             .hints = {.read_only = true, .idempotent = true},
-            .input = one_id,
+            .input = [](const Options&) { return schema::object({{"sandbox_id", schema::id("The sandbox's id")}}, 1); },
             .output = sandbox_output,
             .run = inspect};
 }

@@ -12,14 +12,15 @@ Json network_schema(std::string_view otherwise) {
         {"deny", "restricted", "open"}, otherwise);
 }
 
-Json with_tenant(const Options& options, schema::Properties others, std::size_t required) {
+Json with_tenant(const Options& options, schema::Properties others, std::size_t required, std::size_t place) {
     if (options.tenant) {
         auto tenant = schema::text("Whose it is; left out, the tenant that this bridge was set up with");
         tenant["default"] = *options.tenant;
         others.emplace_back("tenant", std::move(tenant));
         return schema::object(std::move(others), required);
     }
-    others.insert(others.begin(), {"tenant", schema::text("Whose it is: a team or user name that keeps work apart")});
+    others.insert(others.begin() + static_cast<std::ptrdiff_t>(place),
+                  {"tenant", schema::text("Whose it is: a team or user name that keeps work apart")});
     return schema::object(std::move(others), required + 1);
 }
 
@@ -30,7 +31,6 @@ ToolResult account_of_create(const api::SandboxAndOperation& created, std::size_
     result.structure["sandbox"] = shown(sandbox);
     result.structure[operation_name] = shown(operation, max_output);
     result.text = describe(sandbox) + ".";
-    result.text[0] = 'S';
     if (!domain::has_ended(operation.state)) {
         add_note(result, fmt::format("It does not run yet: sandbox_wait with operation_id \"{}\" waits for it. It is "
                                      "there, and counts, until it is deleted or expires.",

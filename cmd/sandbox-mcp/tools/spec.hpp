@@ -29,9 +29,10 @@ inline constexpr domain::Names<domain::Network, 5> kNetworks{{{"deny", domain::N
                                                               {"open_egress", domain::Network::open_egress}}};
 [[nodiscard]] Json network_schema(std::string_view otherwise);
 
-/// An input schema with `tenant` in front of the others, which must be given unless this run has a tenant of its own.
-/// The first `required` of `others` must be given as well.
-[[nodiscard]] Json with_tenant(const Options& options, schema::Properties others, std::size_t required);
+/// An input schema with `tenant` at this place among the others, which must be given unless this run has a tenant of
+/// its own: then it is the last. The first `required` of `others` must be given as well.
+[[nodiscard]] Json with_tenant(const Options& options, schema::Properties others, std::size_t required,
+                               std::size_t place = 0);
 
 /// What became of a create, with its operation under `operation_name`.
 [[nodiscard]] ToolResult account_of_create(const api::SandboxAndOperation& created, std::size_t max_output,

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "../arguments.hpp"
 #include "../schema.hpp"
 #include "../tools.hpp"
@@ -7,25 +5,13 @@
 namespace sandbox::mcp {
 namespace {
 
-Result<void> read_create(const nlohmann::json& arguments) {
-    Arguments given(arguments);
-    static_cast<void>(given.id<domain::SandboxId>("sandbox_id"));
-    static_cast<void>(given.integer("container_port", 1, 65535));
-    static_cast<void>(given.optional_string("subdomain"));
-    static_cast<void>(given.boolean_or("wait", true));
-    return given.end();
-}
-
-Result<void> read_delete(const nlohmann::json& arguments) {
-    Arguments given(arguments);
-    static_cast<void>(given.id<domain::SandboxId>("sandbox_id"));
-    static_cast<void>(given.id<domain::TunnelId>("tunnel_id"));
-    static_cast<void>(given.boolean_or("wait", true));
-    return given.end();
-}
-
 Task<ToolResult> create(Bridge& /*bridge*/, Call& /*call*/, nlohmann::json arguments) {
-    if (auto read = read_create(arguments); !read) co_return bad_arguments(read.error());
+    Arguments given(arguments);
+    (void)given.id<domain::SandboxId>("sandbox_id");
+    (void)given.integer("container_port", 1, 65535);
+    (void)given.optional_string("subdomain");
+    (void)given.boolean_or("wait", true);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     co_return refusal(
         "Public tunnels are not available in this version of Sandbox. Reach the program from inside instead: "
         "sandbox_exec with argv [\"sh\", \"-c\", \"wget -qO- http://127.0.0.1:PORT/\"] shows what it answers. Tell the "
@@ -33,7 +19,11 @@ Task<ToolResult> create(Bridge& /*bridge*/, Call& /*call*/, nlohmann::json argum
 }
 
 Task<ToolResult> remove(Bridge& /*bridge*/, Call& /*call*/, nlohmann::json arguments) {
-    if (auto read = read_delete(arguments); !read) co_return bad_arguments(read.error());
+    Arguments given(arguments);
+    (void)given.id<domain::SandboxId>("sandbox_id");
+    (void)given.id<domain::TunnelId>("tunnel_id");
+    (void)given.boolean_or("wait", true);
+    if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     co_return refusal(
         "Public tunnels are not available in this version of Sandbox, so there is none to delete. Deleting the sandbox "
         "with sandbox_delete ends all that it serves.");
