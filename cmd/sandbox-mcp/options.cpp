@@ -31,8 +31,7 @@ CommandLine read_command_line(std::vector<std::string> words) {
     std::string tenant;
     CLI::App app{
         "The bridge between coding agents and Sandbox: a Model Context Protocol server on standard input and output. "
-        "An "
-        "agent's client starts it; `sandbox mcp-config` prints what to tell the client.",
+        "An agent's client starts it; `sandbox mcp-config` prints what to tell the client.",
         "sandbox-mcp"};
     app.set_version_flag("--version", version_line("sandbox-mcp"));
     app.add_option("--server", server, "The server's address")

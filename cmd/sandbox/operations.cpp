@@ -53,8 +53,7 @@ std::string reason(const domain::Operation& operation) {
     const auto error = operation.error.value_or("the server gives no reason");
     if (error != "interrupted") return error;
     return "interrupted: the worker restarted while the command ran. It is not run again by itself; look at what it "
-           "left "
-           "before you repeat it";
+           "left before you repeat it";
 }
 
 }  // namespace
