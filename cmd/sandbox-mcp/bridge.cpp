@@ -1,7 +1,6 @@
 #include "bridge.hpp"
 
-#include <chrono>
-
+#include <sandbox/async/clock.hpp>
 #include <sandbox/base/id.hpp>
 
 namespace sandbox::mcp {
@@ -25,8 +24,7 @@ client::Client& Bridge::client() {
 }
 
 std::string Bridge::new_idempotency_key() {
-    const auto now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-    return Uuid::make_v7(now, random_).text();
+    return Uuid::make_v7(async::SystemClock().now(), random_).text();
 }
 
 void Bridge::saw(const domain::Sandbox& sandbox) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sandbox/async/clock.hpp>
 #include <sandbox/runtime/docker.hpp>
 #include <sandbox/runtime/external.hpp>
 
@@ -20,10 +21,6 @@ namespace {
 constexpr const char* kImage = "sandbox-base-busybox:local";
 const std::string kSource = SANDBOX_SOURCE_DIR;
 
-Timestamp now() {
-    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 void must_run(std::vector<std::string> argv) {
     const auto ended = run_program({.argv = std::move(argv)});
     if (ended.status != 0) throw std::runtime_error("no image for the tests: " + ended.out + ended.err);
@@ -37,7 +34,7 @@ void set_up_docker(Stand& stand) {
     settings.engine = http::Url::parse(engine).value();
     settings.guest_path = program("sandbox-guest");
     settings.state_dir = stand.state.path();
-    settings.node_id = domain::NodeId::make(now(), random);
+    settings.node_id = domain::NodeId::make(async::SystemClock().now(), random);
     stand.runtime = runtime::create_docker_runtime(stand.io.get_executor(), settings);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <sandbox/async/clock.hpp>
 #include <sandbox/async/offload.hpp>
 #include <sandbox/base/log.hpp>
 
@@ -202,8 +203,7 @@ bool ExternalRuntime::is_creating(domain::SandboxId id) const {
 // ---- what the driver is ----
 
 domain::SandboxId ExternalRuntime::fresh_id() {
-    const auto now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-    return domain::SandboxId::make(now, random_);
+    return domain::SandboxId::make(async::SystemClock().now(), random_);
 }
 
 Result<void> ExternalRuntime::take_probe(ProbeAnswer answer) {
