@@ -1,7 +1,6 @@
 #include "guest_exec.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +12,6 @@ namespace sandbox::runtime {
 namespace {
 
 constexpr int kCannotRun = 126;
-constexpr int kKilled = 128 + SIGKILL;
 
 void take_output(GuestExec& exec, domain::Output& output) {
     auto out = std::move(exec.out.capture).finish();
@@ -94,13 +92,13 @@ Result<ExecResult> exec_result(GuestExec& exec, const domain::Command& command, 
     result.output.timed_out = exited.timed_out;
     result.output.oom_killed = exited.oom_killed;
     result.error = reason(exited, exec, command);
-    if (exec.cancelled && !exited.timed_out) result.output.exit_code = kKilled;
+    if (exec.cancelled && !exited.timed_out) result.output.exit_code = kKilledExitCode;
     return result;
 }
 
 ExecResult cancelled_result() {
     ExecResult result;
-    result.output.exit_code = kKilled;
+    result.output.exit_code = kKilledExitCode;
     result.output.signal = SIGKILL;
     result.error = "cancelled";
     return result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@
 
 namespace sandbox::runtime {
 
+/// Of a command that was killed.
+inline constexpr int kKilledExitCode = 128 + SIGKILL;
 /// What a guest may send of one stream before we have taken it.
 inline constexpr std::uint32_t kOutputWindow = 256 * 1024;
 

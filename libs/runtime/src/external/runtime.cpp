@@ -24,7 +24,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t kKilledExitCode = 137;
 /// Larger answers are read on another thread: the heartbeats go on meanwhile.
 constexpr std::size_t kReadHere = 256 * 1024;
 /// Kept of a stop's time for killing what SIGTERM did not end.
