@@ -53,18 +53,13 @@ Task<domain::SandboxId> Kit::create(domain::SandboxSpec spec) {
     co_return id;
 }
 
-Task<Result<runtime::ExecResult>> Kit::try_exec(domain::SandboxId id, domain::Command command,
-                                                std::size_t max_output_bytes) {
-    co_return co_await runtime_.exec(id, new_operation(), command, max_output_bytes);
-}
-
 Task<Result<runtime::ExecResult>> Kit::try_exec_as(domain::OperationId operation, domain::SandboxId id,
-                                                   domain::Command command, std::size_t max_output_bytes) {
-    co_return co_await runtime_.exec(id, operation, command, max_output_bytes);
+                                                   domain::Command command) {
+    co_return co_await runtime_.exec(id, operation, command, kOutputLimit);
 }
 
-Task<runtime::ExecResult> Kit::exec(domain::SandboxId id, domain::Command command, std::size_t max_output_bytes) {
-    auto result = co_await try_exec(id, std::move(command), max_output_bytes);
+Task<runtime::ExecResult> Kit::exec(domain::SandboxId id, domain::Command command) {
+    auto result = co_await try_exec(id, std::move(command));
     expect(result);
     co_return std::move(*result);
 }

@@ -74,13 +74,13 @@ public:
     /// A sandbox that is ready, or Broken.
     Task<domain::SandboxId> create(domain::SandboxSpec spec);
     Task<domain::SandboxId> create() { return create(spec()); }
-    Task<Result<runtime::ExecResult>> try_exec(domain::SandboxId id, domain::Command command,
-                                               std::size_t max_output_bytes = kOutputLimit);
+    Task<Result<runtime::ExecResult>> try_exec(domain::SandboxId id, domain::Command command) {
+        return try_exec_as(new_operation(), id, std::move(command));
+    }
     Task<Result<runtime::ExecResult>> try_exec_as(domain::OperationId operation, domain::SandboxId id,
-                                                  domain::Command command, std::size_t max_output_bytes = kOutputLimit);
+                                                  domain::Command command);
     /// The command's result, or Broken when the runtime could not tell one.
-    Task<runtime::ExecResult> exec(domain::SandboxId id, domain::Command command,
-                                   std::size_t max_output_bytes = kOutputLimit);
+    Task<runtime::ExecResult> exec(domain::SandboxId id, domain::Command command);
     Task<runtime::ExecResult> sh(domain::SandboxId id, std::string script);
     Task<void> remove(domain::SandboxId id);
     /// How many processes of the sandbox have a command line that begins with this one.
