@@ -144,7 +144,7 @@ create function undelivered(n nodes, p_report jsonb, p_at timestamptz) returns s
 language sql stable as $$
     select o.* from operations o
     where n.about -> 'features' ? 'in_flight' and jsonb_typeof(p_report -> 'in_flight') = 'array'
-        and o.node_id = n.id and o.assignment_state = 'leased' and o.kind = 'exec'
+        and o.node_id = n.id and o.ended_at is null and o.assignment_state = 'leased' and o.kind = 'exec'
         and o.lease_until <= p_at - interval '15 seconds'
         and o.assignment_id not in (select f.assignment_id from in_flight(p_report) f)
     order by o.queue_place
