@@ -20,7 +20,10 @@ Task<Result<domain::Operation>> Controller::wait_as_asked(const http::Request& r
     auto seconds = query_integer(request, "wait_seconds", 0, kMaxWaitSeconds);
     if (!seconds) co_return fail(std::move(seconds.error()));
     if (domain::has_ended(operation.state) || seconds->value_or(0) == 0) co_return operation;
-    co_return co_await store_.wait_operation(operation.id, in(std::chrono::seconds(**seconds)));
+    auto ended = co_await store_.wait_operation(operation.id, in(std::chrono::seconds(**seconds)));
+    // It has been taken all the same: answered with a failure, it would be asked for once more.
+    if (!ended && ended.error().code() == Code::unavailable) co_return operation;
+    co_return ended;
 }
 
 Task<http::Response> Controller::show_operation(http::Request request) {

@@ -39,9 +39,12 @@ Task<http::Response> Controller::create(http::Request request) {
     if (wait->value_or(0) > 0) {
         auto operation = co_await wait_as_asked(request, answer.operation);
         if (!operation) co_return error_response(operation.error(), request);
+        answer.operation = std::move(*operation);
         auto sandbox = co_await store_.sandbox(answer.sandbox.id, in(kStoreTimeout));
-        if (!sandbox) co_return error_response(sandbox.error(), request);
-        answer = {std::move(*sandbox), std::move(*operation)};
+        if (sandbox)
+            answer.sandbox = std::move(*sandbox);
+        else if (sandbox.error().code() != Code::unavailable)
+            co_return error_response(sandbox.error(), request);
     }
     co_return json_response(201, answer);
 }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kKilledExitCode = 137;
 constexpr const char* kCancelled = "cancelled";
+constexpr const char* kInterrupted = "interrupted";
 
 domain::Completion completion_of(const domain::Assignment& assignment, bool success) {
     domain::Completion completion;
@@ -55,6 +56,12 @@ domain::Completion cancelled(const domain::Assignment& assignment) {
     auto completion = failed(assignment, kCancelled);
     if (domain::kind_of(assignment.kind) == domain::OperationKind::exec)
         completion.output.emplace().exit_code = kKilledExitCode;
+    return completion;
+}
+
+domain::Completion interrupted(const domain::Assignment& assignment) {
+    auto completion = failed(assignment, kInterrupted);
+    completion.output.emplace().exit_code = kKilledExitCode;
     return completion;
 }
 

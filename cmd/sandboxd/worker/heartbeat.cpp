@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <sandbox/base/log.hpp>
 
 #include "contained.hpp"
@@ -28,6 +32,8 @@ Task<void> Heartbeat::run() {
         const auto what = std::exchange(requested_, Request::none);
         if (what == Request::all) due = in(interval_);
         co_await beat(what);
+        // Whoever waits for the end of a beat goes before the next one.
+        co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
     }
 }
 

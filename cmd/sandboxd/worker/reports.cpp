@@ -32,6 +32,17 @@ void cut_stream(std::string& text, std::optional<std::string>& base64, std::size
     base64 = std::move(kept.base64);
 }
 
+/// Makes it a failure without any text of the sandbox's. False when it is that already.
+bool make_plain(domain::Completion& completion) {
+    constexpr std::string_view kUnreadable = "the controller could not read the worker's report";
+    if (completion.error == kUnreadable) return false;
+    completion.success = false;
+    completion.error = kUnreadable;
+    completion.startup.reset();
+    if (completion.output) completion.output = domain::Output{.exit_code = completion.output->exit_code};
+    return true;
+}
+
 }  // namespace
 
 bool cut_output(domain::Output& output) {
@@ -111,7 +122,11 @@ Reports::Next Reports::after(const client::Failure& failure, domain::Completion&
             [[fallthrough]];
         case 400:
         case 422:
-            note(log::Level::error, "the controller can't read this report; giving it up");
+            if (make_plain(completion)) {
+                note(log::Level::error, "the controller can't read this report; reporting a failure in its place");
+                return Next::again;
+            }
+            note(log::Level::error, "the controller can't read any report of this; giving it up");
             return Next::settled;
         default:
             note(log::Level::debug, "the report was not taken; trying again");

@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kPullingImage = "pulling image";
 constexpr std::string_view kNoTunnels = "this worker does not serve tunnels";
 constexpr auto kKillAgain = std::chrono::seconds(1);
+// Longer than any lease's answer, heartbeat or report is under way, on the busiest node.
+constexpr std::size_t kBegunRemembered = 16384;
 
 std::size_t input_bytes_of(const domain::Assignment& assignment) {
     const auto* exec = std::get_if<domain::ExecWork>(&assignment.kind);
@@ -54,6 +56,13 @@ bool SandboxQueue::accept(domain::Assignment assignment) {
     auto job = std::make_shared<Job>(Job{.assignment = std::move(assignment)});
     jobs_.emplace(job->assignment.id, job);
     input_bytes_ += input_bytes_of(job->assignment);
+    if (begun_.contains(job->assignment.id)) {
+        log::warn("a command that has run here is not run again",
+                  {{"operation_id", job->assignment.operation_id.text()}});
+        job->stage = Job::Stage::reporting;
+        spawn("report", settle(job, interrupted(job->assignment)));
+        return true;
+    }
     if (job->kind() == domain::OperationKind::destroy) {
         job->stage = Job::Stage::running;
         job->phase = "running";
@@ -103,8 +112,18 @@ void SandboxQueue::begin(domain::SandboxId id, Sandbox& sandbox, const JobPtr& j
         ++creates_running_;
         std::erase(waiting_creates_, id);
         held_[id] = {.resources = std::get<domain::CreateWork>(job->assignment.kind).spec.resources};
+    } else if (job->kind() == domain::OperationKind::exec) {
+        remember_begun(job->assignment.id);
     }
     spawn(std::string(domain::to_text(job->kind())), run(job));
+}
+
+void SandboxQueue::remember_begun(domain::AssignmentId exec) {
+    begun_.insert(exec);
+    begun_in_order_.push_back(exec);
+    if (begun_in_order_.size() <= kBegunRemembered) return;
+    begun_.erase(begun_in_order_.front());
+    begun_in_order_.pop_front();
 }
 
 void SandboxQueue::pump_creates() {

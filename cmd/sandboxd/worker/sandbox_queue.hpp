@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -40,7 +41,8 @@ public:
     std::function<void()> on_phase;
 
     /// Takes work over and begins it as soon as its turn comes. False for what is in hand already; of that, only the
-    /// attempt is taken over.
+    /// attempt is taken over. A command that has run here before is never run again, whatever its controller believes:
+    /// it is reported as interrupted.
     bool accept(domain::Assignment assignment);
     /// Whether more than deletes can be taken, and how many.
     [[nodiscard]] std::size_t room() const noexcept;
@@ -86,6 +88,7 @@ private:
     void forget_when_idle(domain::SandboxId id);
     void end_work_of(domain::SandboxId id);
     void end_unbegun(const JobPtr& job);
+    void remember_begun(domain::AssignmentId exec);
 
     void spawn(std::string name, Task<void> task);
     Task<void> run(JobPtr job);
@@ -102,6 +105,8 @@ private:
     Reporter& reporter_;
     QueueLimits limits_;
     std::map<domain::AssignmentId, JobPtr> jobs_;
+    std::set<domain::AssignmentId> begun_;  // the last execs that began, also those that are settled
+    std::deque<domain::AssignmentId> begun_in_order_;
     std::map<domain::SandboxId, Sandbox> sandboxes_;
     std::deque<domain::SandboxId> waiting_creates_;  // whose create waits for a place
     std::map<domain::SandboxId, Held> held_;

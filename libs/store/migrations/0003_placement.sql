@@ -60,6 +60,10 @@ returns setof answer language plpgsql as $$
 declare
     r jsonb;
 begin
+    -- The keys before any ledger: another batch may hold a key that this one comes to, and want its ledger.
+    perform pg_advisory_xact_lock(hashtext('sandbox place'), k.hash) from (
+        select distinct hashtext(value ->> 'key') as hash from jsonb_array_elements(p_requests)
+        where value ->> 'key' is not null order by 1) k;
     for r in select value from jsonb_array_elements(p_requests) loop
         return next place((r ->> 'node')::uuid, (r -> 'registration')::bigint, r -> 'spec', r ->> 'isolation',
                           (r -> 'risk')::integer, r -> 'reasons', p_heartbeat_timeout, p_max_pressure, p_reserve,

@@ -36,27 +36,33 @@ begin
         if not is_current then return; end if;
     end if;
 
+    -- Deletes first: they wait for no number of other sandboxes' commands.
+    select array_agg(c.id) into wanted from (
+        select o.id,
+            sum(octet_length(o.work)) over (order by o.kind <> 'delete', o.queue_place) - octet_length(o.work) as before
+        from operations o
+        where o.node_id = p_node and o.ended_at is null and o.assignment_state = 'pending'
+            and not (older and is_behind(o))
+        order by o.kind <> 'delete', o.queue_place limit p_limit) c
+    where c.before < p_max_bytes;
+    blocked := false;
+    -- A process that registers meanwhile must find what this one is given, or have it refused here. (Before any
+    -- operation, as all lock them.)
+    if wanted is not null then
+        perform from nodes n where n.id = p_node and n.registration = lease.registration for share;
+        if not found then
+            is_current := false;
+            return;
+        end if;
+    end if;
+
     with told as (
         update operations o set cancel_untold = false where o.id in (
             select u.id from operations u where u.node_id = p_node and u.cancel_untold for update skip locked)
         returning o.id, o.queue_place)
     select string_agg(t.id::text, ' ' order by t.queue_place) into cancel from told t;
-
-    select array_agg(c.id) into wanted from (
-        select o.id, sum(octet_length(o.work)) over (order by o.queue_place) - octet_length(o.work) as before
-        from operations o
-        where o.node_id = p_node and o.ended_at is null and o.assignment_state = 'pending' and not (older and is_behind(o))
-        order by o.queue_place limit p_limit) c
-    where c.before < p_max_bytes;
-    blocked := false;
     if wanted is null then return; end if;
 
-    -- A process that registers meanwhile must find what this one is given, or have it refused here.
-    perform from nodes n where n.id = p_node and n.registration = lease.registration for share;
-    if not found then
-        is_current := false;
-        return;
-    end if;
     with claimed as materialized (
         select o.id, o.kind, o.sandbox_id from operations o join sandboxes s on s.id = o.sandbox_id
         where o.id = any (wanted) and o.assignment_state = 'pending' and not (older and is_behind(o))

@@ -138,14 +138,15 @@ language sql immutable as $$
 $$;
 
 -- Commands that were given to a worker and never reached it: a controller ended, or a connection, between the two. A
--- worker that lists all it has in hand does not list them, though their lease ran out longer ago than any heartbeat is
--- under way. Older workers may not list everything: theirs stay.
+-- worker that lists all it has in hand does not list them, though they were given, and their lease ran out, longer ago
+-- than any answer or heartbeat is under way. (It also runs no command a second time that it remembers.) Older workers
+-- may not list everything: theirs stay.
 create function undelivered(n nodes, p_report jsonb, p_at timestamptz) returns setof operations
 language sql stable as $$
     select o.* from operations o
     where n.about -> 'features' ? 'in_flight' and jsonb_typeof(p_report -> 'in_flight') = 'array'
         and o.node_id = n.id and o.ended_at is null and o.assignment_state = 'leased' and o.kind = 'exec'
-        and o.lease_until <= p_at - interval '15 seconds'
+        and o.lease_until <= p_at - interval '15 seconds' and o.started_at <= p_at - interval '60 seconds'
         and o.assignment_id not in (select f.assignment_id from in_flight(p_report) f)
     order by o.queue_place
 $$;

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
 #include "controllers.hpp"
 
 namespace sandbox::store {
@@ -34,43 +37,82 @@ TEST_F(Together, never_place_more_than_fits) {
     EXPECT_EQ(value((*this)[1].nodes(in(10s))).at(0).capacity.running_sandboxes, 5);
 }
 
-// A batch of placements holds the ledgers of several nodes. Taken in orders of their own, two batches would wait for
-// each other until PostgreSQL looks for deadlocks, a second later.
-TEST_F(Together, place_on_the_same_nodes_without_a_deadlock) {
-    add_node((*this)[0], 0, {{"side", "left"}});
-    add_node((*this)[0], 0, {{"side", "right"}});
+// A batch of placements takes its keys before any ledger. Otherwise one that comes to a key which another batch holds,
+// and that one waiting for the ledger, would wait for each other until PostgreSQL looks for deadlocks, a second later.
+TEST_F(Together, place_with_one_key_without_a_deadlock) {
+    add_node((*this)[0]);
     std::vector<Started<Placed>> places;
-    const auto begin_place = [&](Store& store, const char* side, MaybeIdempotency once = {}) {
-        auto spec = small_sandbox();
-        spec.placement.required_labels = {{"side", side}};
-        places.push_back(begin(store.place(spec, std::move(once), in(60s))));
+    const auto begin_place = [&](Store& store, MaybeIdempotency once) {
+        places.push_back(begin(store.place(small_sandbox(), std::move(once), in(60s))));
     };
     const auto two_wait = [&] { return query("select count(*) from pg_locks where not granted") == "2"; };
     const auto logged = server().log().size();
-    // Keys that are being used hold a placement up; the lock holds up what comes first, so that the rest is one batch.
-    query("begin");
-    query("insert into sandbox.answers (key, fingerprint, answered_at) values ('a', '', now()), ('b', '', now())");
-    query("savepoint keys");
-    query("lock table sandbox.ledgers in exclusive mode");
-    begin_place((*this)[0], "left");
-    begin_place((*this)[1], "right");
+    // Keys that are being used hold a placement up, so that the next ones are one batch.
+    query("begin; insert into sandbox.answers (key, fingerprint, answered_at) values ('key', '', now())");
+    query("savepoint key; insert into sandbox.answers (key, fingerprint, answered_at) values ('other', '', now())");
+    begin_place((*this)[1], Idempotency{"key", "a"});
+    begin_place((*this)[0], Idempotency{"other", "a"});
     ASSERT_TRUE(run_until(two_wait));
-    begin_place((*this)[0], "left");
-    begin_place((*this)[0], "left", Idempotency{"a", "a"});
-    begin_place((*this)[0], "right");
-    begin_place((*this)[1], "right");
-    begin_place((*this)[1], "right", Idempotency{"b", "b"});
-    begin_place((*this)[1], "left");
+    begin_place((*this)[0], {});
+    begin_place((*this)[0], Idempotency{"key", "a"});
     test::settle(io_);
 
-    query("rollback to savepoint keys");
-    ASSERT_TRUE(run_until([&] { return places[0]->has_value() && places[1]->has_value() && two_wait(); }));
+    query("rollback to savepoint key");
+    ASSERT_TRUE(run_until([&] { return places[1]->has_value() && two_wait(); }));
     query("rollback");
     ASSERT_TRUE(
         run_until([&] { return std::ranges::all_of(places, [](const auto& one) { return one->has_value(); }); }));
 
     for (const auto& one : places) EXPECT_TRUE(one->value()) << one->value().error().message();
+    EXPECT_EQ(places[0]->value()->sandbox.id, places[3]->value()->sandbox.id);
     EXPECT_EQ(server().log().find("deadlock detected", logged), std::string::npos);
+}
+
+// What holds one node up is nothing to the others.
+TEST_F(Together, place_beside_a_node_that_is_locked) {
+    const auto locked = add_node((*this)[0], 0, {{"side", "left"}});
+    add_node((*this)[0], 0, {{"side", "right"}});
+    const auto begin_place = [&](const char* side) {
+        auto spec = small_sandbox();
+        spec.placement.required_labels = {{"side", side}};
+        return begin((*this)[0].place(spec, {}, in(60s)));
+    };
+    query("begin; select 1 from sandbox.ledgers where node_id = '" + locked.text() + "' for update");
+    const auto held_up = begin_place("left");
+    ASSERT_TRUE(run_until([&] { return query("select count(*) from pg_locks where not granted") == "1"; }));
+
+    for (int i = 0; i < 3; ++i) {
+        const auto other = begin_place("right");
+        ASSERT_TRUE(run_until([&] { return other->has_value(); }));
+        EXPECT_TRUE(other->value()) << other->value().error().message();
+    }
+    EXPECT_FALSE(held_up->has_value());
+
+    query("rollback");
+    ASSERT_TRUE(run_until([&] { return held_up->has_value(); }));
+    EXPECT_TRUE(held_up->value()) << held_up->value().error().message();
+}
+
+// A worker that leaves while the database is giving it work: the next who asks gets it, not whoever comes when the
+// lease has run out.
+TEST_F(Together, give_again_what_was_taken_for_one_that_left) {
+    const auto node = add_node((*this)[0]);
+    const auto placed = place((*this)[0]);
+    query("begin; select 1 from sandbox.nodes for update");
+    asio::cancellation_signal leave;
+    bool left = false;
+    auto ask = [](Store& store, domain::NodeId id) -> Task<void> { co_await store.lease(id, 8, in(60s)); };
+    asio::co_spawn(io_, ask((*this)[0], node),
+                   asio::bind_cancellation_slot(leave.slot(), [&left](const std::exception_ptr&) { left = true; }));
+    ASSERT_TRUE(run_until([&] { return query("select count(*) from pg_locks where not granted") == "1"; }));
+    leave.emit(asio::cancellation_type::terminal);
+    query("rollback");
+    ASSERT_TRUE(run_until([&] { return left; }));
+
+    const auto given = value((*this)[1].lease(node, 8, in(10s)));
+
+    ASSERT_EQ(given.assignments.size(), 1U);
+    EXPECT_EQ(given.assignments[0].operation_id, placed.operation.id);
 }
 
 // A freed place is found by a controller that has heard nothing of it.

@@ -130,6 +130,25 @@ TEST_F(Trouble, a_database_that_is_away_for_a_while) {
     check_the_books();
 }
 
+// Whoever waits for an operation is told of its end, not of what happened meanwhile.
+TEST_F(Trouble, a_wait_outlives_the_database_being_away) {
+    const auto placed = place((*this)[0]);
+    const auto given = value((*this)[0].lease(node_, 1, in(10s)));
+    const auto waiting = begin((*this)[1].wait_operation(placed.operation.id, in(60s)));
+    run_beside([] {
+        server().stop();
+        std::this_thread::sleep_for(2s);
+        server().start();
+    });
+    EXPECT_FALSE(waiting->has_value());
+    expect_service_again();
+    value((*this)[0].complete(success_of(given.assignments.at(0)), in(10s)));
+
+    ASSERT_TRUE(run_until([&] { return waiting->has_value(); }));
+    ASSERT_TRUE(waiting->value()) << waiting->value().error().message();
+    EXPECT_EQ(waiting->value()->state, domain::OperationState::succeeded);
+}
+
 TEST_F(Trouble, a_server_that_dies) {
     begin_work();
     ASSERT_TRUE(has_created(50));

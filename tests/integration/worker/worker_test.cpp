@@ -376,6 +376,22 @@ TEST_F(WorkerTest, gives_a_report_up_that_nobody_wants) {
     EXPECT_THAT(desk->reports, IsEmpty());
 }
 
+// What the controller can't read ends all the same: as a failure, without the sandbox's words.
+TEST_F(WorkerTest, reports_a_failure_when_its_report_can_not_be_read) {
+    start_registered();
+    const auto box = make_sandbox();
+    for (const unsigned status : {400U, 422U}) {
+        desk->report_failures = {status};
+        const auto exec = lay_exec(box, {"sh", "-c", "echo some words; exit 3"});
+        ASSERT_TRUE(reported(exec));
+        const auto& report = *report_of(exec);
+        EXPECT_FALSE(report.success);
+        EXPECT_EQ(report.error, "the controller could not read the worker's report");
+        EXPECT_EQ(report.output->exit_code, 3);
+        EXPECT_EQ(report.output->stdout_text, "");
+    }
+}
+
 TEST_F(WorkerTest, cuts_a_report_that_is_too_large) {
     start_registered();
     const auto box = make_sandbox();

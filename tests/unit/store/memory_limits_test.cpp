@@ -77,6 +77,20 @@ protected:
     domain::NodeId node_;
 };
 
+// An answer that were too large for its worker would come again for ever.
+TEST_F(MemoryLimits, a_lease_answer_is_bounded_by_its_commands_input) {
+    open({});
+    const auto id = place().sandbox.id;
+    report(leased(), std::nullopt);
+    domain::Command command;
+    command.argv = {"cat"};
+    command.stdin_bytes = std::string(16U << 20U, 'x');
+    for (int i = 0; i < 4; ++i) value(store_->exec(id, command, {}, in(5s)));
+
+    EXPECT_EQ(value(store_->lease(node_, 100, in(0s))).assignments.size(), 3U);
+    EXPECT_EQ(value(store_->lease(node_, 100, in(0s))).assignments.size(), 1U);
+}
+
 // The oldest ended records make room; what lives is not counted.
 TEST_F(MemoryLimits, keeps_so_many_ended_records) {
     open({.max_ended_records = 2});

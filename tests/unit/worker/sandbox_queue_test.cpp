@@ -271,6 +271,26 @@ TEST_F(SandboxQueueTest, ignores_what_is_in_hand_but_for_its_attempt) {
     EXPECT_EQ(inbox.reports.front().attempt, 3);
 }
 
+// However it comes that a controller gives a command out that has run here: it does not run again.
+TEST_F(SandboxQueueTest, runs_no_command_twice) {
+    auto exec = give(sandbox(), domain::ExecWork{});
+    runtime.end_exec(exec.operation_id);
+    settle();
+    ASSERT_THAT(inbox.reports, SizeIs(1));
+
+    exec.attempt = 2;
+    EXPECT_TRUE(queue.accept(exec));
+    settle();
+
+    EXPECT_THAT(runtime.executing, IsEmpty());
+    ASSERT_THAT(inbox.reports, SizeIs(2));
+    EXPECT_EQ(inbox.reports[1].attempt, 2);
+    EXPECT_FALSE(inbox.reports[1].success);
+    EXPECT_EQ(inbox.reports[1].error, "interrupted");
+    EXPECT_EQ(inbox.reports[1].output->exit_code, 137);
+    EXPECT_THAT(queue.in_flight(), IsEmpty());
+}
+
 TEST_F(SandboxQueueTest, cancels_a_command_at_work_and_one_that_waits) {
     queue.set_limits({.execs_per_sandbox = 1});
     const auto box = sandbox();

@@ -19,6 +19,8 @@ constexpr std::size_t kMaxPhaseBytes = 64;
 constexpr std::string_view kListsInFlight = "in_flight";
 /// A worker waits ten seconds for the answer to a heartbeat, and sends none meanwhile.
 constexpr std::chrono::seconds kOldestHeartbeat{15};
+/// An answer to a wait for work may be on its way for forty seconds, a heartbeat for ten after that.
+constexpr std::chrono::seconds kOldestLease{60};
 
 std::string first_phase(OperationKind kind) {
     return kind == OperationKind::create ? "creating" : "running";
@@ -36,10 +38,14 @@ Leased State::lease(NodeRecord& node, std::size_t limit, Timestamp now) {
             return operation_at(id).assignment.state == AssignmentState::leased;
         });
     };
-    for (auto place = node.pending.begin(); place != node.pending.end() && answer.assignments.size() < limit;) {
-        auto& record = operation_at(place->second);
+    std::size_t input_bytes = 0;
+    for (auto place = node.pending.begin();
+         place != node.pending.end() && answer.assignments.size() < limit && input_bytes < kMaxLeaseInputBytes;) {
+        auto& record = operation_at(std::get<domain::OperationId>(*place));
         ++place;  // taking the lease removes the entry
         if (is_older_worker(node) && busy(record)) continue;
+        if (const auto* exec = std::get_if<domain::ExecWork>(&record.assignment.kind))
+            input_bytes += exec->command.stdin_bytes ? exec->command.stdin_bytes->size() : 0;
         take_lease(node, record, now);
         answer.assignments.push_back(record.assignment);
     }
@@ -47,7 +53,7 @@ Leased State::lease(NodeRecord& node, std::size_t limit, Timestamp now) {
 }
 
 void State::take_lease(NodeRecord& node, OperationRecord& record, Timestamp now) {
-    node.pending.erase({record.queue_place, record.operation.id});
+    node.pending.erase(queue_key(record));
     ++record.assignment.attempt;
     renew(record, now + settings_.lease);
     auto& operation = record.operation;
@@ -85,7 +91,7 @@ void State::renew_in_flight(NodeRecord& node, const std::vector<domain::InFlight
             domain::has_ended(record.operation.state))
             continue;
         // Queued again, but the worker that had it last is still at it: it keeps it.
-        node.pending.erase({record.queue_place, record.operation.id});
+        node.pending.erase(queue_key(record));
         renew(record, now + settings_.lease);
         auto phase = shortened(item.phase, kMaxPhaseBytes);
         if (!phase.empty() && phase != record.operation.phase) {
@@ -130,7 +136,8 @@ void State::give_back_undelivered(NodeRecord& node, const std::vector<domain::In
         const bool listed =
             std::ranges::find(in_flight, record.assignment.id, &domain::InFlight::assignment_id) != in_flight.end();
         if (record.operation.kind == OperationKind::exec && !listed &&
-            *record.assignment.lease_until + kOldestHeartbeat <= now)
+            *record.assignment.lease_until + kOldestHeartbeat <= now &&
+            *record.operation.started_at + kOldestLease <= now)
             give_back(record, now);
     }
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -30,6 +31,12 @@ struct OperationRecord {
     std::shared_ptr<async::Signal> ended;  // made by the first who waits for the end
 };
 
+/// Deletes first: they wait for no number of other sandboxes' commands. Then by queue place.
+using QueueKey = std::tuple<bool, std::uint64_t, domain::OperationId>;
+[[nodiscard]] inline QueueKey queue_key(const OperationRecord& record) {
+    return {record.operation.kind != domain::OperationKind::destroy, record.queue_place, record.operation.id};
+}
+
 struct SandboxRecord {
     domain::Sandbox sandbox;
     std::set<ListKey> operations;                 // all that are still kept
@@ -48,7 +55,7 @@ struct NodeRecord {
     bool stale = false;    // and its event is out
     bool lost = false;
 
-    std::set<std::pair<std::uint64_t, domain::OperationId>> pending;  // by queue place
+    std::set<QueueKey> pending;
     std::set<domain::OperationId> leased;
     std::set<domain::OperationId> cancels_untold;  // not yet in any lease answer
     std::uint64_t polls = 0;                       // the newest lease call's number: only that one takes work

@@ -61,7 +61,7 @@ void State::forget(OperationRecord& record) {
     forget_output(record);
     forget_lease(record);
     const auto& operation = record.operation;
-    nodes_.at(record.assignment.node_id).pending.erase({record.queue_place, operation.id});
+    nodes_.at(record.assignment.node_id).pending.erase(queue_key(record));
     sandbox_of(record).open.erase(operation.id);
     ended_operations_.erase({operation.updated_at, operation.id});
     operation_list_.erase({operation.created_at, operation.id.uuid});

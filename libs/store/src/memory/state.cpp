@@ -83,7 +83,7 @@ OperationRecord& State::enqueue(SandboxRecord& sandbox, domain::Work work, Times
     sandbox.operations.emplace(now, id.uuid);
     sandbox.open.insert(id);
     auto& node = node_of(sandbox);
-    node.pending.emplace(record.queue_place, id);
+    node.pending.insert(queue_key(record));
     node.work.notify_all();
     return record;
 }
@@ -98,7 +98,7 @@ void State::queue_again(OperationRecord& record, Timestamp now) {
     record.operation.phase = "queued";
     record.operation.updated_at = now;
     auto& node = nodes_.at(record.assignment.node_id);
-    node.pending.emplace(record.queue_place, record.operation.id);
+    node.pending.insert(queue_key(record));
     node.work.notify_all();
 }
 
@@ -115,7 +115,7 @@ void State::end(OperationRecord& record, Ending ending, Timestamp now) {
     const bool succeeded = !ending.error;
 
     forget_lease(record);
-    node.pending.erase({record.queue_place, operation.id});
+    node.pending.erase(queue_key(record));
     node.cancels_untold.erase(operation.id);
     sandbox.open.erase(operation.id);
     record.cancel_wanted = false;

@@ -65,7 +65,7 @@ void State::lose(NodeRecord& node, Timestamp now, Swept& swept) {
     // What is left is no live sandbox's: teardowns of ended ones.
     for (const auto& id : std::vector(node.leased.begin(), node.leased.end()))
         end(operation_at(id), {.error = "node lost", .output = std::nullopt}, now);
-    for (const auto& [place, id] : std::vector(node.pending.begin(), node.pending.end()))
+    for (const auto& [after_deletes, place, id] : std::vector(node.pending.begin(), node.pending.end()))
         end(operation_at(id), {.error = "node lost", .output = std::nullopt}, now);
 }
 

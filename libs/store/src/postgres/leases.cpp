@@ -1,6 +1,8 @@
 // Giving work to workers, and taking their reports.
+#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include <sandbox/async/shielded.hpp>
 #include <sandbox/base/text.hpp>
 
 #include "postgres/json.hpp"
@@ -10,8 +12,6 @@ namespace sandbox::store::postgres {
 
 namespace {
 
-/// What one answer may carry: commands with their standard input are large.
-constexpr std::int64_t kMaxLeaseBytes = std::int64_t{48} * 1024 * 1024;
 /// Work that somebody has locked is free in a moment.
 constexpr std::chrono::milliseconds kBlockedPause{5};
 // A reason is a sentence; it goes into the operation, the sandbox and an event.
@@ -108,23 +108,29 @@ Task<Result<Leased>> PostgresStore::lease(domain::NodeId id, std::size_t limit, 
         const auto seen = node->work.seen();
         if (mine == node->polls && last.is_current) {
             const Asking asking(node);
-            auto job = [parameters = std::vector<Value>{id.text(), last.poll, last.registration, std::to_string(limit),
-                                                        interval(settings_.lease), std::to_string(kMaxLeaseBytes)}](
-                           Connection& connection) -> Result<Poll> {
+            auto job = [parameters = std::vector<Value>{
+                            id.text(), last.poll, last.registration, std::to_string(limit), interval(settings_.lease),
+                            std::to_string(kMaxLeaseInputBytes)}](Connection& connection) -> Result<Poll> {
                 auto rows = connection.query(kLease, parameters);
                 if (!rows) return fail(std::move(rows.error()));
                 return poll_of(rows->at(0));
             };
-            auto poll = co_await pool_->run(in(kAnswerWithin), std::move(job));
+            // Whoever asks may leave at any moment: what the database has given meanwhile must not go with it.
+            auto poll = co_await async::shielded(pool_->run(in(kAnswerWithin), std::move(job)));
             if (!poll) co_return fail(std::move(poll.error()));
             if (!poll->registration) co_return fail(Code::not_found, "no node " + id.text() + " is registered");
             last = std::move(*poll);
-            if (!last.leased.assignments.empty() && mine != node->polls) {
-                // Asked again meanwhile: this call's answer reaches nobody.
+            const auto cancellation = co_await asio::this_coro::cancellation_state;
+            const bool gone = cancellation.cancelled() != asio::cancellation_type::none;
+            if (gone || (!last.leased.assignments.empty() && mine != node->polls)) {
+                // It has left, or asked again: this call's answer reaches nobody.
                 std::vector<domain::AssignmentId> ids;
                 for (const auto& assignment : last.leased.assignments) ids.push_back(assignment.id);
-                if (auto released = co_await release(std::move(ids), in(kAnswerWithin)); !released)
-                    co_return fail(std::move(released.error()));
+                co_await asio::this_coro::throw_if_cancelled(false);
+                auto released = co_await async::shielded(release(std::move(ids), in(kAnswerWithin)));
+                co_await asio::this_coro::throw_if_cancelled(true);
+                if (!released) co_return fail(std::move(released.error()));
+                if (gone) co_return fail(Code::cancelled, "whoever asked for work has left");
                 continue;
             }
             if (!last.leased.assignments.empty() || !last.leased.cancel.empty()) co_return std::move(last.leased);

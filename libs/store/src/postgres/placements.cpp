@@ -22,39 +22,45 @@ constexpr Statement kPlaceAll{"place_all", "select code, message, body, notes fr
 }  // namespace
 
 struct Placements::Request {
-    domain::NodeId node;
     std::string json;
     std::optional<Result<Answer>> answer;
     bool abandoned = false;
     async::Signal answered;
 };
 
+class Placements::Leaving {
+public:
+    explicit Leaving(std::shared_ptr<Request> request) : request_(std::move(request)) {}
+    ~Leaving() { request_->abandoned = true; }
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+private:
+    std::shared_ptr<Request> request_;
+};
+
 Task<Result<Answer>> Placements::place(domain::NodeId node, std::string json, Deadline deadline) {
     auto request = std::make_shared<Request>();
-    request->node = node;
     request->json = std::move(json);
-    waiting_.push_back(request);
-    if (!running_) {
-        running_ = true;
-        asio::co_spawn(io_, run(shared_from_this()), asio::detached);
-    }
+    // Also when the caller is cancelled: a sandbox that nobody waits for any more is not begun.
+    const Leaving leaving(request);
+    const auto [queue, idle] = waiting_.try_emplace(node);
+    queue->second.push_back(request);
+    if (idle) asio::co_spawn(io_, run(shared_from_this(), node), asio::detached);
     const bool in_time = co_await request->answered.wait(std::min(deadline, in(kAnswerWithin)));
-    request->abandoned = true;
     if (!in_time) co_return fail(Code::unavailable, "PostgreSQL did not answer in time");
     co_return std::move(*request->answer);
 }
 
-Task<void> Placements::run(std::shared_ptr<Placements> /*self*/) {
-    while (!waiting_.empty()) {
+Task<void> Placements::run(std::shared_ptr<Placements> /*self*/, domain::NodeId node) {
+    auto& waiting = waiting_.at(node);
+    while (!waiting.empty()) {
         Batch batch;
-        for (; !waiting_.empty() && batch.size() < kMaxBatch; waiting_.pop_front())
-            if (!waiting_.front()->abandoned) batch.push_back(waiting_.front());
-        // All controllers lock ledgers in the same order: otherwise two that want the same nodes may wait for each
-        // other, until PostgreSQL has looked for deadlocks, a second later.
-        std::ranges::sort(batch, {}, [](const auto& request) { return request->node; });
+        for (; !waiting.empty() && batch.size() < kMaxBatch; waiting.pop_front())
+            if (!waiting.front()->abandoned) batch.push_back(waiting.front());
         if (!batch.empty()) co_await carry_out(batch);
     }
-    running_ = false;
+    waiting_.erase(node);
 }
 
 Task<void> Placements::carry_out(const Batch& batch) {

@@ -16,6 +16,9 @@ constexpr Statement kSweepExpired{"sweep_expired", "select expired, notes from s
 constexpr Statement kSweepLeases{"sweep_leases", "select released, notes from sweep_leases($1)"};
 constexpr Statement kPrune{"prune", "select pruned, more from prune($1, $2, $3)"};
 
+/// What is old can wait for the next sweep, what has expired can't.
+constexpr std::chrono::milliseconds kPruneWithin{300};
+
 /// Leaves time for one more statement.
 bool is_over(Deadline deadline) {
     return std::chrono::steady_clock::now() + std::chrono::seconds(1) > deadline;
@@ -30,14 +33,18 @@ Value retention(std::chrono::hours hours) {
 
 Task<Result<Swept>> PostgresStore::sweep(Deadline deadline) {
     Swept swept;
-    if (auto done = co_await sweep_nodes(swept, deadline); !done) co_return fail(std::move(done.error()));
+    Result<void> all;
+    // What one step can't do is no reason to leave out the next.
+    const auto note = [&all](Result<void> done) {
+        if (!done && all) all = std::move(done);
+    };
     std::vector<Value> expired{std::to_string(kBatch), interval(settings_.node_lost)};
-    if (auto done = co_await sweep_in_batches(kSweepExpired, std::move(expired), swept.expired, deadline); !done)
-        co_return fail(std::move(done.error()));
+    note(co_await sweep_in_batches(kSweepExpired, std::move(expired), swept.expired, deadline));
     std::vector<Value> leases{std::to_string(kBatch)};
-    if (auto done = co_await sweep_in_batches(kSweepLeases, std::move(leases), swept.releases, deadline); !done)
-        co_return fail(std::move(done.error()));
-    if (auto done = co_await prune(swept, deadline); !done) co_return fail(std::move(done.error()));
+    note(co_await sweep_in_batches(kSweepLeases, std::move(leases), swept.releases, deadline));
+    note(co_await sweep_nodes(swept, deadline));
+    note(co_await prune(swept, deadline));
+    if (!all) co_return fail(std::move(all.error()));
     co_return swept;
 }
 
@@ -79,13 +86,14 @@ Task<Result<void>> PostgresStore::sweep_in_batches(const Statement& statement, s
 }
 
 Task<Result<void>> PostgresStore::prune(Swept& swept, Deadline deadline) {
+    const auto until = in(kPruneWithin);
     for (bool more = true; more;) {
         std::vector<Value> parameters{std::to_string(kBatch), retention(settings_.retention),
                                       interval(settings_.output_retention)};
         auto rows = co_await read(kPrune, std::move(parameters), deadline);
         if (!rows) co_return fail(std::move(rows.error()));
         swept.pruned += static_cast<std::size_t>(integer_of(rows->at(0).at(0)));
-        more = is_true(rows->at(0).at(1)) && !is_over(deadline);
+        more = is_true(rows->at(0).at(1)) && std::chrono::steady_clock::now() < until && !is_over(deadline);
     }
     co_return Result<void>();
 }

@@ -56,6 +56,9 @@ struct HeartbeatAnswer {
     std::vector<domain::OperationId> cancel;
 };
 
+/// A lease answer takes no more commands once their standard input is this much.
+inline constexpr std::size_t kMaxLeaseInputBytes = 48ULL * 1024 * 1024;
+
 struct Leased {
     std::vector<domain::Assignment> assignments;
     std::vector<domain::OperationId> cancel;
