@@ -20,6 +20,7 @@ protected:
         node.capacity.total = {.cpu_millis = 100'000, .memory_mib = 100'000, .disk_mib = 1'000'000, .pids = 100'000};
         node.capacity.available = node.capacity.total;
         node.supported_tiers = {domain::Tier::container};
+        node.features = {"stdin"};
         node.incarnation = domain::Incarnation::make(clock_.now(), random_);
         node_ = node.id;
         value(store_->register_node(node, in(5s)));
