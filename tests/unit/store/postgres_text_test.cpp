@@ -21,11 +21,11 @@ TEST(PostgresAccess, bounds_every_connection) {
     EXPECT_THAT(access("postgres://u:p@db.internal/sandbox").conninfo,
                 AllOf(HasSubstr("connect_timeout='2'"), HasSubstr("tcp_user_timeout='10000'"),
                       HasSubstr("-c statement_timeout="), HasSubstr("-c lock_timeout=")));
-    EXPECT_THAT(
-        access("postgresql://db.internal:6432/sandbox?sslmode=verify-full&connect_timeout=7&options=-c%20a%3Db").conninfo,
-        AllOf(HasSubstr("host='db.internal'"), HasSubstr("port='6432'"), HasSubstr("dbname='sandbox'"),
-              HasSubstr("sslmode='verify-full'"), HasSubstr("connect_timeout='7'"),
-              HasSubstr("options='-c a=b -c statement_timeout=")));
+    EXPECT_THAT(access("postgresql://db.internal:6432/sandbox?sslmode=verify-full&connect_timeout=7&options=-c%20a%3Db")
+                    .conninfo,
+                AllOf(HasSubstr("host='db.internal'"), HasSubstr("port='6432'"), HasSubstr("dbname='sandbox'"),
+                      HasSubstr("sslmode='verify-full'"), HasSubstr("connect_timeout='7'"),
+                      HasSubstr("options='-c a=b -c statement_timeout=")));
 }
 
 // A password of any characters arrives as it is; no message shows it.
