@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// Under LeakSanitizer: a few empty results of libpq stay behind when a store is closed while it notifies others. Why
-/// has not been found yet.
+/// libpqxx 6 forgets the result of a statement whose connection breaks meanwhile: it asks for the client's encoding, which
+/// throws, before anybody owns the result. Two KiB for each connection that is lost in the middle of a statement.
 extern "C" const char*
 __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-    return "leak:PQmakeEmptyPGresult\n";
+    return "leak:pqxx::connection_base::exec_prepared\n";
 }
 
 namespace sandbox::test {
