@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// libpqxx 6 forgets the result of a statement whose connection breaks meanwhile: it asks for the client's encoding, which
-/// throws, before anybody owns the result. Two KiB for each connection that is lost in the middle of a statement.
+/// libpqxx 6 forgets the result of a statement whose connection breaks meanwhile: it asks for the client's encoding,
+/// which throws, before anybody owns the result. Two KiB for each connection that is lost in the middle of a statement.
 extern "C" const char*
 __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
     return "leak:pqxx::connection_base::exec_prepared\n";

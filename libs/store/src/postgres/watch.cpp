@@ -129,7 +129,9 @@ Task<void> Watch::listen_forever(std::shared_ptr<Watch> self) {
 Task<void> Watch::listen_on(Connection& connection) {
     back_again();
     changed("");  // others may think that they are alone
-    socket_.emplace(io_, ::dup(connection.socket()));
+    const int socket = ::dup(connection.socket());
+    if (socket < 0) co_return;  // out of descriptors: in a moment again
+    socket_.emplace(io_, socket);
     while (!stopped_) {
         const auto [error] = co_await socket_->async_wait(asio::posix::stream_descriptor::wait_read,
                                                           asio::as_tuple(asio::use_awaitable));
