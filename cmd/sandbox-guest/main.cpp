@@ -14,6 +14,7 @@
 
 #include "commit.hpp"
 #include "guest.hpp"
+#include "socket_filter.hpp"
 
 namespace {
 
@@ -60,6 +61,7 @@ int run() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);  // what PID 1 is anyway; under another init, orphans come here all the same
     Guest guest(take_over(STDIN_FILENO), take_over(STDOUT_FILENO),
                 {.env = current_environment(), .open_files = raise_open_files()});
+    if (!close_vsock()) (void)std::fputs("sandbox-guest: the kernel takes no system call filter\n", stderr);
     // From here on no process of the sandbox can open our streams through /proc/1/fd, nor read our memory.
     prctl(PR_SET_DUMPABLE, 0);
     guest.run();

@@ -67,7 +67,7 @@ Failed failure(const char* what, int error) {
     if (error == EAGAIN || error == ENOMEM)
         return {.kind = Failure::out_of_processes,
                 .error = error,
-                .what = "out of processes: the sandbox's process limit is used up"};
+                .what = "the sandbox's process limit is used up: out of processes"};
     return {.kind = Failure::internal, .error = error, .what = std::string(what) + ": " + std::strerror(error)};
 }
 

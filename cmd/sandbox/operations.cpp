@@ -99,7 +99,10 @@ Task<client::Answer<domain::Operation>> wait_for(Session& session, client::Clien
         auto answer = co_await client.wait(
             operation.id, in(limit),
             client::Waiting{.round_seconds = live ? kRoundOnTerminal : kRoundElsewhere, .on_progress = show_phase});
-        if (!answer) co_return answer;
+        if (!answer) {
+            session.stop_if_interrupted();
+            co_return answer;
+        }
         operation = std::move(*answer);
     }
     session.ended(operation.id);

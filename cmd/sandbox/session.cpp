@@ -49,6 +49,10 @@ client::Answer<client::Client*> Session::client() {
 
 void Session::unshield() {
     shielded_ = false;
+    stop_if_interrupted();
+}
+
+void Session::stop_if_interrupted() const {
     if (interrupted_) throw boost::system::system_error(asio::error::operation_aborted);
 }
 

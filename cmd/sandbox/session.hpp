@@ -84,6 +84,8 @@ public:
     /// Called by the program on SIGINT and SIGTERM: true when the command is to be cancelled now.
     [[nodiscard]] bool interrupt() noexcept;
     [[nodiscard]] bool interrupted() const noexcept { return interrupted_; }
+    /// Throws operation_aborted when an interrupt has come: what failed since then has failed for that.
+    void stop_if_interrupted() const;
 
 private:
     asio::any_io_executor executor_;

@@ -31,7 +31,7 @@ Json input(const Options& /*options*/) {
         {{"sandbox_id", id("The sandbox's id, as sandbox_create gave it")},
          {"argv", texts("The program and its arguments, each a string of its own. No shell is in between: for "
                         "pipes, globs or && use [\"sh\", \"-c\", \"…\"]")},
-         {"cwd", text("Working directory; the image's own when left out, mostly /workspace")},
+         {"cwd", text("Working directory; /workspace when left out")},
          {"env", text_map("Environment variables of this command alone")},
          {"stdin", text("What the command reads from standard input")},
          {"timeout_seconds", number("The command and all it started are killed after this time", 1,

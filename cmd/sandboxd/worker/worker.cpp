@@ -22,6 +22,7 @@ namespace {
 
 constexpr auto kProbeWithin = std::chrono::seconds(15);
 constexpr auto kAnswerWithin = std::chrono::seconds(10);
+constexpr auto kSecondLookAfter = std::chrono::seconds(2);
 constexpr auto kCancelledWithin = std::chrono::seconds(2);
 constexpr std::size_t kExecsPerSandbox = 64;
 constexpr std::uint64_t kEnoughOpenFiles = 4096;
@@ -92,6 +93,7 @@ struct Worker::Impl {
     Task<void> register_until_accepted();
     void take_answer(const api::RegisterAnswer& answer);
     Task<void> look_at_engine_again();
+    Task<void> look_twice();
     [[nodiscard]] domain::Node describe() const;
 };
 
@@ -208,6 +210,13 @@ bool Worker::registered() const noexcept {
     return impl_->registered;
 }
 
+/// What went while the worker was away is lost once it misses from two inventories.
+Task<void> Worker::Impl::look_twice() {
+    async::Signal nothing;
+    co_await nothing.wait(in(kSecondLookAfter));
+    heartbeat.beat_soon(true);
+}
+
 /// Everything that goes on until the worker stops, and may be cancelled at any point.
 Task<void> Worker::Impl::start_and_beat() {
     co_await probe_until_answered();
@@ -217,6 +226,7 @@ Task<void> Worker::Impl::start_and_beat() {
     if (stopping) co_return;
     leasing.spawn("leases", leases.run());
     heartbeat.beat_soon(true);
+    beating.spawn("second look", look_twice());
     co_await heartbeat.run();
 }
 

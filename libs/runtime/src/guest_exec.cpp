@@ -23,6 +23,9 @@ void take_output(GuestExec& exec, domain::Output& output) {
     output.stderr_base64 = std::move(err.base64);
     output.stderr_bytes = err.total_bytes;
     output.truncated = out.truncated || err.truncated;
+    // Past the first half the guest sends the last half at the end only.
+    if (exec.cut_off && std::max(out.total_bytes, err.total_bytes) > static_cast<std::int64_t>(exec.keep / 2))
+        output.truncated = true;
 }
 
 std::optional<std::string> reason(const guest::Exited& exited, const GuestExec& exec, const domain::Command& command) {
@@ -49,8 +52,6 @@ Result<ExecResult> result_of_failure(const guest::Failed& failed) {
     ExecResult result;
     result.output.exit_code = guest::exit_code(failed).value_or(kCannotRun);
     result.error = sentence(failed.what);
-    if (failed.kind == guest::Failure::out_of_processes)
-        result.error = "the sandbox's process limit is used up: " + *result.error;
     return result;
 }
 

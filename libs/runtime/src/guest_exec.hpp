@@ -41,10 +41,11 @@ struct GuestExec {
     using End = std::variant<std::monostate, guest::Exited, guest::Failed, Error>;
 
     GuestExec(std::uint64_t exec_id, domain::OperationId of_operation, std::size_t max_output_bytes)
-        : id(exec_id), operation(of_operation), out(max_output_bytes), err(max_output_bytes) {}
+        : id(exec_id), operation(of_operation), keep(max_output_bytes), out(keep), err(keep) {}
 
     std::uint64_t id;
     domain::OperationId operation;
+    std::size_t keep;   // bytes of each stream
     std::string start;  // its start's frames, until it has started
 
     std::string_view input;  // all of it; the command's own bytes
@@ -57,6 +58,7 @@ struct GuestExec {
     bool started = false;
     bool known = false;  // the present session's guest has told of it
     bool cancelled = false;
+    bool cut_off = false;    // its sandbox went: how much more it wrote is not known
     bool input_cut = false;  // killed since its input was lost with a broken connection
 
     End end;

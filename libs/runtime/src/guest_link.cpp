@@ -164,6 +164,7 @@ void GuestLink::close(const Error& why) {
     for (auto* exec : waiting_) exec->cancelled = true;
     for (auto& [id, exec] : execs_) {
         exec->cancelled = true;
+        exec->cut_off = true;
         exec->finish(guest::Exited{.signal = SIGKILL, .killed = true});
     }
     end(why);

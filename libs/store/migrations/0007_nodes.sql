@@ -240,6 +240,7 @@ begin
         if not i.running then
             s := lose_sandbox(s, case
                 when i.oom_killed then 'sandbox ended: out of memory'
+                when i.exit_code = 137 then 'sandbox lost: killed or removed from outside'
                 when i.exit_code is not null then 'sandbox ended by itself with status ' || i.exit_code
                 else 'sandbox ended by itself' end, p_at);
         end if;

@@ -1,7 +1,8 @@
 // Deleting, in every state and at any moment.
+#include <csignal>
 #include <thread>
 
-#include "fixture.hpp"
+#include "fleet.hpp"
 
 namespace sandbox::test {
 namespace {
@@ -25,6 +26,26 @@ TEST(Delete, never_waits_behind_commands) {
         EXPECT_EQ(ended["output"]["exit_code"], 137);
     }
     EXPECT_EQ(engine_holds(id), "");
+}
+
+// Ctrl-C while the sandbox's worker is away: the delete goes on, and nothing says that it is done.
+TEST(Delete, that_is_interrupted_names_the_operation_that_goes_on) {
+    Fleet fleet;
+    fleet.start_worker();
+    const auto id = fleet.api().running();
+    fleet.kill_worker();
+
+    Process deleting({.argv = {program("sandbox"), "--server", fleet.url(), "delete", id}});
+    std::this_thread::sleep_for(1s);
+    deleting.signal(SIGINT);
+    const auto ended = deleting.wait(10s);
+
+    EXPECT_EQ(ended.status, 130);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_NE(ended.err.find("deleting sandbox " + id + " goes on"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("sandbox wait "), std::string::npos) << ended.err;
+    fleet.start_worker();
+    EXPECT_EQ(fleet.api().destroy(id)["state"], "succeeded");
 }
 
 TEST(Delete, a_moment_after_create_leaves_nothing_a_hundred_times) {

@@ -44,6 +44,7 @@ public:
           worker_(controller_.url(), std::move(of_worker)) {}
 
     [[nodiscard]] Api api() const { return Api(controller_.address()); }
+    [[nodiscard]] std::string url() const { return controller_.url(); }
 
     void start_worker() { worker_.start_registered(); }
     void kill_worker() { worker_.kill(); }

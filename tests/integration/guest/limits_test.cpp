@@ -45,7 +45,7 @@ TEST(Limits, out_of_processes_is_named) {
         if (!host.exec(id).done()) continue;
         ++refused;
         EXPECT_EQ(host.exec(id).failed->kind, Failure::out_of_processes);
-        EXPECT_EQ(host.exec(id).failed->what, "out of processes: the sandbox's process limit is used up");
+        EXPECT_EQ(host.exec(id).failed->what, "the sandbox's process limit is used up: out of processes");
     }
     EXPECT_GE(refused, 1U);
     for (const auto id : ids) host.kill(id);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <sandbox/base/text.hpp>
+#include <sandbox/domain/agents.hpp>
 
 #include "docker/image_reference.hpp"
 
@@ -60,9 +61,11 @@ Task<Result<void>> pull(Engine& engine, ImageReference image, std::chrono::secon
 std::string how_to_build(std::string_view reference) {
     constexpr std::string_view kAgent = "sandbox-agent-";
     const auto name = reference.substr(0, reference.find(':'));
-    if (name.starts_with(kAgent))
-        return fmt::format("; build it on the worker with ./scripts/build-agent-image.sh {}",
-                           name.substr(kAgent.size()));
+    if (name.starts_with(kAgent)) {
+        const auto* agent = domain::find_agent(name.substr(kAgent.size()));
+        if (agent == nullptr || !agent->default_image.value_or("").starts_with(kAgent)) return "";
+        return fmt::format("; build it on the worker with ./scripts/build-agent-image.sh {}", agent->name);
+    }
     if (name.starts_with("sandbox-base-")) return "; build it on the worker with ./scripts/build-base-image.sh";
     return "";
 }

@@ -23,7 +23,10 @@ namespace {
 constexpr auto kCallTime = 30s;
 
 std::string how_it_ended(const Container& container) {
-    auto text = fmt::format("the sandbox has ended by itself: exit status {}", container.exit_code);
+    // Nothing inside can kill PID 1.
+    auto text = container.exit_code == kKilledExitCode && !container.oom_killed
+                    ? std::string("the sandbox was killed or removed from outside")
+                    : fmt::format("the sandbox has ended by itself: exit status {}", container.exit_code);
     if (container.oom_killed) text += ", out of memory";
     if (!container.error.empty()) text += ", " + container.error;
     return text;

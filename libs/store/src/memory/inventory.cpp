@@ -12,7 +12,9 @@ using domain::SandboxState;
 namespace {
 
 std::string why_exited(const domain::InventoryItem& item) {
+    constexpr std::int64_t kKilled = 137;
     if (item.oom_killed) return "sandbox ended: out of memory";
+    if (item.exit_code == kKilled) return "sandbox lost: killed or removed from outside";
     if (item.exit_code) return "sandbox ended by itself with status " + std::to_string(*item.exit_code);
     return "sandbox ended by itself";
 }
