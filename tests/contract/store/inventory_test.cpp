@@ -65,15 +65,17 @@ TEST_P(StoreContract, an_exited_sandbox_has_failed_with_its_reason) {
     const auto node = register_node();
     const auto out_of_memory = running_sandbox();
     const auto ended = running_sandbox();
+    const auto removed = running_sandbox();
     auto killed = exited(out_of_memory, 137);
     killed.oom_killed = true;
 
-    const auto answer = beat_holding(node, {killed, exited(ended, 2)});
+    const auto answer = beat_holding(node, {killed, exited(ended, 2), exited(removed, 137)});
 
     EXPECT_EQ(state(out_of_memory), SandboxState::failed);
     EXPECT_EQ(sandbox(out_of_memory).failure, "sandbox ended: out of memory");
     EXPECT_EQ(sandbox(ended).failure, "sandbox ended by itself with status 2");
-    EXPECT_EQ(answer.remove, (std::vector{out_of_memory, ended}));
+    EXPECT_EQ(sandbox(removed).failure, "sandbox lost: killed or removed from outside");
+    EXPECT_EQ(answer.remove, (std::vector{out_of_memory, ended, removed}));
     EXPECT_EQ(available(node), capacity(node).total);
     complete(success_of([&] {
         destroy(ended);

@@ -62,6 +62,16 @@ TEST_F(Exec, starts_clean) {
     EXPECT_EQ(host.shell("test $(ps -o sid= -p $$) -eq $$ && echo own").output, "own\n");
 }
 
+// Sockets between a virtual machine and its host know no network namespace; what makes sockets past a filter goes too.
+TEST_F(Exec, has_no_way_around_its_network) {
+    const auto perl = [&](const std::string& program) {
+        return host.finish(host.start({"perl", "-e", program})).error;
+    };
+    EXPECT_EQ(perl("socket(my $s, 40, 1, 0) or die \"$!\\n\""), "Address family not supported by protocol\n");
+    EXPECT_EQ(perl("syscall(425, 1, 0) >= 0 or die \"$!\\n\""), "Function not implemented\n");
+    EXPECT_EQ(perl("socket(my $s, 2, 1, 0) or die \"$!\\n\"; socket($s, 1, 1, 0) or die \"$!\\n\""), "");
+}
+
 // A child that holds the pipes does not hold up the answer, and lives on; also when it writes afterwards.
 TEST_F(Exec, ends_with_its_main_process_and_leaves_what_it_left_running) {
     const auto run = host.shell("sleep 300 & echo hi");

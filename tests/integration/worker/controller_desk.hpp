@@ -42,6 +42,7 @@ public:
     std::vector<domain::SandboxId> remove;
     std::vector<domain::OperationId> cancel;
     bool holds_heartbeats = false;  // their answers
+    int heartbeat_interval_seconds = 1;
 
     void lay(domain::Assignment assignment) {
         waiting_.push_back(std::move(assignment));
@@ -93,7 +94,8 @@ private:
     http::Response register_node(const http::Request& request) {
         calls.emplace_back("register");
         registered.push_back(api::read_register_request(request.body).value());
-        nlohmann::json json{{"node_id", registered.back().id.text()}, {"heartbeat_interval_seconds", 1}};
+        nlohmann::json json{{"node_id", registered.back().id.text()},
+                            {"heartbeat_interval_seconds", heartbeat_interval_seconds}};
         if (!older) json["max_output_bytes"] = 100'000;
         return answer(json);
     }

@@ -1,128 +1,8 @@
 // One worker against a controller's desk over real HTTP, with a runtime that runs commands as processes.
-#include <algorithm>
-#include <chrono>
-#include <support/local_runtime.hpp>
-#include <support/process.hpp>
-#include <support/run_task.hpp>
-#include <worker/worker.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "controller_desk.hpp"
+#include "worker_fixture.hpp"
 
 namespace sandbox::sandboxd {
 namespace {
-
-using domain::SandboxState;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-
-class WorkerTest : public testing::Test {
-protected:
-    WorkerTest() : runtime(io.get_executor(), directory.path()) {}
-    ~WorkerTest() override {
-        if (worker) stop(milliseconds(0));
-    }
-
-    void start() {
-        if (!desk) desk.emplace(io);
-        client = std::make_unique<client::WorkerClient>(io.get_executor(), desk->settings());
-        WorkerSettings settings;
-        settings.node_id = id<domain::NodeId>();
-        settings.name = "worker";
-        settings.region = "local";
-        settings.zone = "local-a";
-        settings.resources = {.cpu_millis = 8000, .memory_mib = 8192, .disk_mib = 1000, .pids = 4096};
-        settings.concurrency = concurrency;
-        settings.state_dir = directory.path();
-        worker = std::make_unique<Worker>(io.get_executor(), settings, runtime, *client, clock, random);
-        worker->start();
-    }
-    void start_registered() {
-        start();
-        ASSERT_TRUE(eventually([&] { return worker->registered() && !desk->heartbeats.empty(); }));
-    }
-    void stop(milliseconds grace) {
-        test::run(io, worker->stop(in(grace)));
-        worker.reset();
-    }
-
-    /// Lets everything run until the condition holds.
-    template <class Condition>
-    bool eventually(Condition condition, milliseconds limit = seconds(10)) {
-        const auto until = std::chrono::steady_clock::now() + limit;
-        io.restart();
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() >= until) return false;
-            io.run_one_for(milliseconds(20));
-        }
-        return true;
-    }
-    void run_for(milliseconds time) {
-        io.restart();
-        io.run_for(time);
-    }
-
-    template <class Id>
-    Id id() {
-        return Id::make(clock.now(), random);
-    }
-    domain::Assignment assignment(domain::SandboxId of, domain::Work work) {
-        domain::Assignment made;
-        made.id = id<domain::AssignmentId>();
-        made.operation_id = id<domain::OperationId>();
-        made.sandbox_id = of;
-        made.node_id = id<domain::NodeId>();
-        made.kind = std::move(work);
-        made.created_at = clock.now();
-        return made;
-    }
-    domain::Assignment lay(domain::SandboxId of, domain::Work work) {
-        auto made = assignment(of, std::move(work));
-        desk->lay(made);
-        return made;
-    }
-    domain::Assignment lay_create(domain::SandboxId of, std::string image = "image:local") {
-        domain::CreateWork work;
-        work.spec.tenant = "tenant";
-        work.spec.image = std::move(image);
-        work.spec.resources = {.cpu_millis = 1000, .memory_mib = 1024, .disk_mib = 100, .pids = 256};
-        return lay(of, work);
-    }
-    domain::Assignment lay_exec(domain::SandboxId of, std::vector<std::string> argv) {
-        domain::ExecWork work;
-        work.command.argv = std::move(argv);
-        return lay(of, work);
-    }
-    const domain::Completion* report_of(const domain::Assignment& assignment) {
-        const auto found = std::ranges::find(desk->reports, assignment.operation_id, &domain::Completion::operation_id);
-        return found == desk->reports.end() ? nullptr : &*found;
-    }
-    bool reported(const domain::Assignment& assignment, milliseconds limit = seconds(10)) {
-        return eventually([&] { return report_of(assignment) != nullptr; }, limit);
-    }
-    domain::SandboxId make_sandbox() {
-        const auto box = id<domain::SandboxId>();
-        const auto create = lay_create(box);
-        EXPECT_TRUE(reported(create));
-        return box;
-    }
-
-    asio::io_context io{1};
-    test::TemporaryDirectory directory;
-    async::SystemClock clock;
-    SystemRandom random;
-    test::LocalRuntime runtime;
-    std::optional<ControllerDesk> desk;
-    std::unique_ptr<client::WorkerClient> client;
-    std::unique_ptr<Worker> worker;
-    std::size_t concurrency = 16;
-};
 
 TEST_F(WorkerTest, registers_with_what_it_is) {
     start_registered();
@@ -218,6 +98,16 @@ TEST_F(WorkerTest, tells_no_inventory_when_the_runtime_has_none) {
     const auto echo = lay_exec(box, {"echo", "still here"});
     ASSERT_TRUE(reported(echo));
     EXPECT_TRUE(report_of(echo)->success);
+}
+
+// A sandbox that went while the worker was away misses from two inventories within seconds, whatever the interval.
+TEST_F(WorkerTest, looks_twice_when_it_starts) {
+    desk.emplace(io);
+    desk->heartbeat_interval_seconds = 60;
+    start_registered();
+    ASSERT_TRUE(eventually([&] { return desk->heartbeats.size() == 2; }, seconds(5)));
+    EXPECT_TRUE(desk->heartbeats[0].inventory);
+    EXPECT_TRUE(desk->heartbeats[1].inventory);
 }
 
 TEST_F(WorkerTest, waits_for_an_engine_that_is_down) {
@@ -357,86 +247,11 @@ TEST_F(WorkerTest, removes_what_the_controller_does_not_want_kept) {
 }
 
 // A report is repeated until it is taken.
-TEST_F(WorkerTest, repeats_a_report_until_it_is_taken) {
-    start_registered();
-    desk->report_failures = {503, 500, 408};
-    const auto create = lay_create(id<domain::SandboxId>());
-    ASSERT_TRUE(reported(create));
-    EXPECT_THAT(desk->report_failures, IsEmpty());
-}
-
 // 404 and 409 settle it: the lease is not renewed any more.
-TEST_F(WorkerTest, gives_a_report_up_that_nobody_wants) {
-    start_registered();
-    desk->report_failures = {409, 404};
-    lay_create(id<domain::SandboxId>());
-    lay_create(id<domain::SandboxId>());
-    ASSERT_TRUE(eventually([&] { return desk->report_failures.empty(); }));
-    ASSERT_TRUE(eventually([&] { return desk->heartbeats.back().in_flight->empty(); }));
-    EXPECT_THAT(desk->reports, IsEmpty());
-}
-
 // What the controller can't read ends all the same: as a failure, without the sandbox's words.
-TEST_F(WorkerTest, reports_a_failure_when_its_report_can_not_be_read) {
-    start_registered();
-    const auto box = make_sandbox();
-    for (const unsigned status : {400U, 422U}) {
-        desk->report_failures = {status};
-        const auto exec = lay_exec(box, {"sh", "-c", "echo some words; exit 3"});
-        ASSERT_TRUE(reported(exec));
-        const auto& report = *report_of(exec);
-        EXPECT_FALSE(report.success);
-        EXPECT_EQ(report.error, "the controller could not read the worker's report");
-        EXPECT_EQ(report.output->exit_code, 3);
-        EXPECT_EQ(report.output->stdout_text, "");
-    }
-}
-
-TEST_F(WorkerTest, cuts_a_report_that_is_too_large) {
-    start_registered();
-    const auto box = make_sandbox();
-    desk->report_limit_bytes = 20'000;
-    const auto exec = lay_exec(box, {"sh", "-c", "echo first; head -c 90000 /dev/zero | tr '\\0' x; echo; echo last"});
-
-    ASSERT_TRUE(reported(exec));
-    const auto& output = *report_of(exec)->output;
-    EXPECT_TRUE(report_of(exec)->success);
-    EXPECT_TRUE(output.truncated);
-    EXPECT_LT(output.stdout_text.size(), 20'000);
-    EXPECT_EQ(output.stdout_bytes, 90'012);
-    EXPECT_THAT(output.stdout_text, testing::StartsWith("first\n"));
-    EXPECT_THAT(output.stdout_text, testing::EndsWith("last\n"));
-}
-
 // The controller's limit is the one that counts.
-TEST_F(WorkerTest, keeps_as_much_output_as_the_controller_takes) {
-    start_registered();
-    const auto box = make_sandbox();
-    const auto exec = lay_exec(box, {"head", "-c", "300000", "/dev/zero"});
-    ASSERT_TRUE(reported(exec));
-    EXPECT_TRUE(report_of(exec)->output->truncated);
-    EXPECT_LE(report_of(exec)->output->stdout_text.size(), 100'000);
-}
-
 // A heartbeat that counts a sandbox as there must not arrive after the report that it is gone: the controller would
 // take its room for used by others, and refuse the next create.
-TEST_F(WorkerTest, gives_capacity_back_between_heartbeats) {
-    start_registered();
-    const auto box = make_sandbox();
-    desk->holds_heartbeats = true;
-    const auto beats = desk->heartbeats.size();
-    ASSERT_TRUE(eventually([&] { return desk->heartbeats.size() > beats; }));
-    EXPECT_EQ(desk->heartbeats.back().capacity.available.cpu_millis, 7000);
-
-    const auto destroy = lay(box, domain::DeleteWork{});
-    ASSERT_TRUE(eventually([&] { return runtime.sandboxes() == 0; }));
-    run_for(milliseconds(100));
-    EXPECT_EQ(report_of(destroy), nullptr);
-
-    desk->answer_heartbeats();
-    EXPECT_TRUE(reported(destroy));
-}
-
 // Stopping: what has not begun goes back, what has is finished and reported, the sandbox lives on.
 TEST_F(WorkerTest, stops_in_order) {
     concurrency = 1;
@@ -456,33 +271,7 @@ TEST_F(WorkerTest, stops_in_order) {
 }
 
 // An older controller copies a node's capacity from its heartbeats: one goes out before each result that changes it.
-TEST_F(WorkerTest, tells_an_older_controller_its_capacity_before_a_result) {
-    desk.emplace(io);
-    desk->older = true;
-    start_registered();
-    const auto box = id<domain::SandboxId>();
-    desk->calls.clear();
-    const auto create = lay_create(box);
-    ASSERT_TRUE(reported(create));
-    EXPECT_EQ(desk->calls.back(), "complete");
-    EXPECT_EQ(desk->calls[desk->calls.size() - 2], "heartbeat");
-    EXPECT_EQ(desk->heartbeats.back().capacity.available.cpu_millis, 7000);
-
-    const auto destroy = lay(box, domain::DeleteWork{});
-    ASSERT_TRUE(reported(destroy));
-    EXPECT_EQ(desk->heartbeats.back().capacity.available.cpu_millis, 8000);
-}
-
 // It ignores wait_seconds, so that every poll is answered at once: two a second are enough.
-TEST_F(WorkerTest, polls_an_older_controller_slowly) {
-    desk.emplace(io);
-    desk->older = true;
-    start_registered();
-    desk->lease_limits.clear();
-    run_for(milliseconds(1600));
-    EXPECT_GE(desk->lease_limits.size(), 2);
-    EXPECT_LE(desk->lease_limits.size(), 4);
-}
 
 }  // namespace
 }  // namespace sandbox::sandboxd

@@ -1,90 +1,7 @@
-#include <algorithm>
-#include <support/run_task.hpp>
-#include <worker/sandbox_queue.hpp>
-
-#include <boost/asio/io_context.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "hand_runtime.hpp"
+#include "sandbox_queue_fixture.hpp"
 
 namespace sandbox::sandboxd {
 namespace {
-
-using domain::SandboxState;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
-
-/// A controller that takes every report at once, or not until told.
-class Inbox final : public Reporter {
-public:
-    std::vector<domain::Completion> reports;
-    bool away = false;
-
-    Task<void> report(JobPtr job, domain::Completion completion) override {
-        while (away) co_await back_.wait(Deadline::max());
-        completion.attempt = job->assignment.attempt;
-        reports.push_back(std::move(completion));
-    }
-    void come_back() {
-        away = false;
-        back_.notify_all();
-    }
-
-private:
-    async::Signal back_;
-};
-
-class SandboxQueueTest : public testing::Test {
-protected:
-    SandboxQueueTest() : queue(io.get_executor(), runtime, inbox) {}
-    ~SandboxQueueTest() override { io.stop(); }
-
-    template <class Id>
-    Id id() {
-        Id made;
-        made.uuid.bytes[15] = ++last_id_;
-        made.uuid.bytes[14] = static_cast<std::uint8_t>(last_id_ == 0 ? ++high_ : high_);
-        return made;
-    }
-    domain::SandboxId sandbox() { return id<domain::SandboxId>(); }
-
-    domain::Assignment assignment(domain::SandboxId of, domain::Work work) {
-        domain::Assignment made;
-        made.id = id<domain::AssignmentId>();
-        made.operation_id = id<domain::OperationId>();
-        made.sandbox_id = of;
-        made.kind = std::move(work);
-        made.attempt = 1;
-        return made;
-    }
-    domain::Assignment give(domain::SandboxId of, domain::Work work) {
-        auto made = assignment(of, std::move(work));
-        EXPECT_TRUE(queue.accept(made));
-        settle();
-        return made;
-    }
-    domain::Assignment give_create(domain::SandboxId of) { return give(of, domain::CreateWork{}); }
-    domain::OperationId give_exec(domain::SandboxId of) { return give(of, domain::ExecWork{}).operation_id; }
-    domain::Assignment give_delete(domain::SandboxId of) { return give(of, domain::DeleteWork{}); }
-
-    void settle() { test::settle(io); }
-    const domain::Completion& report_of(domain::OperationId operation) {
-        for (const auto& report : inbox.reports)
-            if (report.operation_id == operation) return report;
-        throw std::logic_error("nothing was reported of this operation");
-    }
-
-    asio::io_context io{1};
-    HandRuntime runtime;
-    Inbox inbox;
-    SandboxQueue queue;
-
-private:
-    std::uint8_t last_id_ = 0;
-    std::uint8_t high_ = 0;
-};
 
 TEST_F(SandboxQueueTest, reports_a_create_as_running_and_a_delete_as_stopped) {
     const auto box = sandbox();
@@ -180,81 +97,8 @@ TEST_F(SandboxQueueTest, frees_the_place_before_the_report_is_taken) {
 }
 
 // A full sandbox and a full node: the delete is at the runtime at once, and ends everything the sandbox had in hand.
-TEST_F(SandboxQueueTest, deletes_behind_nobody) {
-    queue.set_limits({.creates = 1, .execs_per_sandbox = 2});
-    give_create(sandbox());
-    const auto box = sandbox();
-    const domain::OperationId execs[] = {give_exec(box), give_exec(box), give_exec(box)};
-
-    const auto destroy = give_delete(box).operation_id;
-
-    EXPECT_THAT(runtime.destroyed, ElementsAre(box));
-    EXPECT_TRUE(report_of(destroy).success);
-    for (const auto& exec : execs) {
-        EXPECT_FALSE(report_of(exec).success);
-        EXPECT_EQ(report_of(exec).error, "cancelled");
-        EXPECT_EQ(report_of(exec).output->exit_code, 137);
-        EXPECT_EQ(report_of(exec).sandbox_state, SandboxState::running);
-    }
-    EXPECT_THAT(queue.in_flight(), SizeIs(1));
-}
-
-TEST_F(SandboxQueueTest, ends_a_create_under_way_and_one_that_waits) {
-    queue.set_limits({.creates = 1});
-    const auto first = sandbox(), second = sandbox();
-    const auto under_way = give_create(first).operation_id;
-    const auto waiting = give_create(second).operation_id;
-    give_delete(second);
-    give_delete(first);
-
-    for (const auto operation : {under_way, waiting}) {
-        EXPECT_EQ(report_of(operation).error, "cancelled");
-        EXPECT_EQ(report_of(operation).sandbox_state, SandboxState::failed);
-        EXPECT_FALSE(report_of(operation).output);
-    }
-    EXPECT_EQ(queue.sandboxes(), 0);
-    EXPECT_THAT(queue.in_flight(), IsEmpty());
-}
-
 // The delete follows so closely that the create has not reached the runtime: it never does.
-TEST_F(SandboxQueueTest, does_not_begin_a_create_after_its_delete) {
-    const auto box = sandbox();
-    queue.accept(assignment(box, domain::CreateWork{}));
-    queue.accept(assignment(box, domain::DeleteWork{}));
-    settle();
-
-    EXPECT_THAT(runtime.creating, IsEmpty());
-    EXPECT_THAT(runtime.destroyed, SizeIs(testing::Ge(1)));
-    EXPECT_THAT(inbox.reports, SizeIs(2));
-}
-
 // A create that ends after the runtime has looked may have made something: it is removed too before the report.
-TEST_F(SandboxQueueTest, removes_what_a_late_create_has_made) {
-    runtime.ends_creates_on_destroy = false;
-    const auto box = sandbox();
-    give_create(box);
-    const auto destroy = give_delete(box).operation_id;
-    EXPECT_THAT(runtime.destroyed, ElementsAre(box));
-    EXPECT_THAT(inbox.reports, IsEmpty());
-
-    runtime.end_create(box);
-    settle();
-    EXPECT_THAT(runtime.destroyed, ElementsAre(box, box));
-    EXPECT_TRUE(report_of(destroy).success);
-}
-
-TEST_F(SandboxQueueTest, takes_work_of_a_sandbox_that_goes_for_cancelled) {
-    runtime.holds_destroys = true;
-    const auto box = sandbox();
-    give_delete(box);
-    const auto exec = give_exec(box);
-
-    EXPECT_EQ(report_of(exec).error, "cancelled");
-    EXPECT_THAT(runtime.executing, IsEmpty());
-    runtime.end_destroys();
-    settle();
-}
-
 // The same assignment again is ignored, except that its report must carry the newest attempt.
 TEST_F(SandboxQueueTest, ignores_what_is_in_hand_but_for_its_attempt) {
     const auto box = sandbox();
@@ -289,48 +133,6 @@ TEST_F(SandboxQueueTest, runs_no_command_twice) {
     EXPECT_EQ(inbox.reports[1].error, "interrupted");
     EXPECT_EQ(inbox.reports[1].output->exit_code, 137);
     EXPECT_THAT(queue.in_flight(), IsEmpty());
-}
-
-TEST_F(SandboxQueueTest, cancels_a_command_at_work_and_one_that_waits) {
-    queue.set_limits({.execs_per_sandbox = 1});
-    const auto box = sandbox();
-    const auto working = give_exec(box), waiting = give_exec(box);
-
-    EXPECT_TRUE(queue.cancel(waiting));
-    EXPECT_TRUE(queue.cancel(working));
-    EXPECT_FALSE(queue.cancel(working));
-    settle();
-
-    EXPECT_THAT(runtime.killed, ElementsAre(working));
-    for (const auto operation : {working, waiting}) {
-        EXPECT_EQ(report_of(operation).error, "cancelled");
-        EXPECT_EQ(report_of(operation).output->exit_code, 137);
-    }
-    EXPECT_FALSE(queue.cancel(working));
-}
-
-TEST_F(SandboxQueueTest, cancels_commands_only) {
-    const auto box = sandbox();
-    EXPECT_FALSE(queue.cancel(give_create(box).operation_id));
-    EXPECT_THAT(runtime.creating, ElementsAre(box));
-}
-
-TEST_F(SandboxQueueTest, removes_without_a_report_and_not_twice) {
-    const auto unwanted = sandbox(), going = sandbox();
-    runtime.holds_destroys = true;
-    give_delete(going);
-    queue.remove(unwanted);
-    queue.remove(unwanted);
-    queue.remove(going);
-    settle();
-    queue.remove(unwanted);
-    settle();
-    EXPECT_THAT(runtime.destroyed, testing::UnorderedElementsAre(going, unwanted));
-
-    runtime.end_destroys();
-    settle();
-    EXPECT_THAT(runtime.destroyed, SizeIs(2));
-    EXPECT_THAT(inbox.reports, SizeIs(1));
 }
 
 TEST_F(SandboxQueueTest, refuses_tunnels) {
@@ -372,35 +174,6 @@ TEST_F(SandboxQueueTest, counts_what_it_can_take) {
 }
 
 // Stopping: what has not begun goes back, what has is awaited, nothing begins.
-TEST_F(SandboxQueueTest, hands_back_what_has_not_begun) {
-    queue.set_limits({.creates = 1, .execs_per_sandbox = 1});
-    const auto box = sandbox(), late = sandbox(), busy = sandbox();
-    const auto working = give(box, domain::ExecWork{});
-    const auto waiting = give(box, domain::ExecWork{});
-    give_create(busy);
-    const auto unbegun = give_create(late);
-
-    EXPECT_THAT(queue.close(), testing::UnorderedElementsAre(waiting.id, unbegun.id));
-    EXPECT_EQ(queue.room(), 0);
-    runtime.end_exec(working.operation_id);
-    runtime.end_create(busy);
-    test::run(io, queue.drain(in(std::chrono::seconds(10))));
-
-    EXPECT_THAT(runtime.executing, IsEmpty());
-    EXPECT_THAT(runtime.creating, IsEmpty());
-    EXPECT_THAT(inbox.reports, SizeIs(2));
-}
-
-TEST_F(SandboxQueueTest, abandons_at_the_deadline_and_leaves_the_sandbox_alone) {
-    give_exec(sandbox());
-    std::ignore = queue.close();
-    test::run(io, queue.drain(in(std::chrono::milliseconds(1))));
-
-    EXPECT_THAT(inbox.reports, IsEmpty());
-    EXPECT_THAT(runtime.killed, IsEmpty());
-    EXPECT_THAT(runtime.destroyed, IsEmpty());
-}
-
 // After a restart the runtime tells what there is; one listing may be older than a create that has just ended.
 TEST_F(SandboxQueueTest, sums_up_what_its_sandboxes_hold) {
     const auto mine = sandbox(), found = sandbox();
