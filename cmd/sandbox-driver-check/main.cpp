@@ -57,7 +57,11 @@ std::optional<Options> parse(int argc, char** argv, int& status) {
     app.add_option("--image", options.image, "image with a shell and the usual small tools")->capture_default_str();
     app.add_option("--state-dir", options.state_dir, "given to the driver as SANDBOX_STATE_DIR; default: a new one")
         ->type_name("DIR");
-    app.add_option("--only", options.only, "these checks only, comma separated (see --list)")->delimiter(',');
+    // One word each time, so that the word behind it is the driver.
+    app.add_option("--only", options.only, "these checks only, comma separated (see --list); may be repeated")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("CHECKS");
     app.add_flag("--list", options.list, "print what is checked, and exit");
     app.add_flag("--json", options.as_json, "print one JSON document instead of a table");
     app.add_flag("--verbose", options.verbose, "show the driver's standard error as well");

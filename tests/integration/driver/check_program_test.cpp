@@ -1,4 +1,6 @@
 // sandbox-driver-check as a driver's author runs it.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "driver_fixture.hpp"
@@ -34,6 +36,33 @@ TEST_F(DriverCheck, says_what_holds_and_what_does_not) {
     EXPECT_EQ(report["checks"][1]["name"], "host");
     EXPECT_EQ(report["checks"][1]["holds"], false);
     EXPECT_EQ(report["checks"][1]["detail"], "the host's /tmp is there to read");
+}
+
+TEST_F(DriverCheck, takes_its_options_in_every_order) {
+    const auto driver = fixture("test-driver");
+    const std::vector<std::vector<std::string>> lines{
+        {"--only", "probe,delete-unknown", driver},
+        {"--only=probe,delete-unknown", driver},
+        {driver, "--only", "probe,delete-unknown"},
+        {driver, "--only=probe,delete-unknown"},
+        {"--only", "probe", "--only=delete-unknown", driver},
+        {"--only", "probe", driver, "--only", "delete-unknown"},
+        {"--json", "--only", "probe,delete-unknown", driver},
+        {"--only", "probe,delete-unknown", "--image", "any", driver},
+    };
+    for (auto line : lines) {
+        if (std::ranges::find(line, "--json") == line.end()) line.emplace_back("--json");
+        const auto ended = check(line);
+        EXPECT_EQ(ended.status, 0) << ::testing::PrintToString(line) << ended.err;
+        const auto report = json::parse(ended.out, nullptr, false);
+        ASSERT_TRUE(report.is_object()) << ended.out;
+        EXPECT_EQ(report["driver"], driver);
+        EXPECT_EQ(report["checks"].size(), 2U) << ::testing::PrintToString(line);
+    }
+    // A second word is a second driver.
+    EXPECT_EQ(check({"--only", "probe", "create", driver}).status, 2);
+    EXPECT_EQ(check({driver, "--only"}).status, 2);
+    EXPECT_EQ(check({driver, "--only", ""}).status, 2);
 }
 
 TEST_F(DriverCheck, ends_at_once_with_a_driver_that_can_not_be_used) {
