@@ -18,6 +18,7 @@ Task<void> look(Kit& kit, const Check& check, Verdict& verdict) {
 Task<void> tidy_up(Kit& kit, Verdict& verdict) {
     try {
         co_await kit.remove_all();
+        co_await kit.expect_nothing_runs();
     } catch (const Broken& wrong) {
         verdict = {.held = Verdict::Held::no,
                    .detail = std::string("what it made could not be deleted: ") + wrong.what()};
@@ -28,6 +29,7 @@ Task<void> tidy_up(Kit& kit, Verdict& verdict) {
 
 Task<Verdict> look_at(Kit& kit, const Check& check) {
     const auto begun = Clock::now();
+    kit.begin_check();
     Verdict verdict;
     co_await look(kit, check, verdict);
     co_await tidy_up(kit, verdict);

@@ -2,16 +2,19 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "checks.hpp"
+#include "host_view.hpp"
 
 namespace sandbox::driver_check {
 
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
 Task<std::string> probes(Kit& kit) {
     const auto again = co_await kit.runtime().probe(in(20s));
@@ -64,14 +67,36 @@ Task<std::string> starts_the_start_up_command(Kit& kit) {
     throw Broken("spec.command was not run in /workspace");
 }
 
+/// A sandbox with a start-up command and something in the background of an exec, both under way.
+Task<domain::SandboxId> create_busy(Kit& kit) {
+    // With the word in its command line too, for who may not read its environment.
+    const auto goes_on = [&](std::string_view first) {
+        return std::vector{"sh"s, "-c"s, fmt::format("{}while :; do sleep 1; done", first), "sh"s, kit.word()};
+    };
+    auto spec = kit.spec();
+    spec.command = goes_on("echo > started; ");
+    const auto id = co_await kit.create(std::move(spec));
+    auto in_background = shell("\"$@\" > background 2>&1 & until [ -e started ]; do sleep 0.05; done", 5);
+    in_background.argv.emplace_back("sh");
+    std::ranges::copy(goes_on(""), std::back_inserter(in_background.argv));
+    // Whether the start-up command runs is another check.
+    (void)co_await kit.try_exec(id, std::move(in_background));
+    co_return id;
+}
+
 Task<std::string> deletes(Kit& kit) {
-    const auto id = co_await kit.create();
+    const auto id = co_await create_busy(kit);
+    const bool seen = !processes_with(kit.word()).empty();
     const auto begun = Clock::now();
     co_await kit.remove(id);
     const auto took = since(begun).count();
+    co_await kit.expect_nothing_runs();
+    const auto mounts = mounts_with(id.text());
+    expect(mounts.empty(), mounts.empty() ? "" : "a mount of it is left: " + mounts.front());
     co_await kit.remove(id);
     expect(!co_await kit.works(id), "commands run in a sandbox that was deleted");
-    co_return fmt::format("{} ms", took);
+    co_return fmt::format("{} ms; {}", took,
+                          seen ? "nothing of it is left" : "what ran in it can't be seen from this host");
 }
 
 Task<std::string> deletes_the_unknown(Kit& kit) {
@@ -153,7 +178,7 @@ constexpr std::array kChecks{
     Check{"create-again", true, "a create of what is there is no error and changes nothing", creates_again},
     Check{"create-missing-image", true, "an image that does not exist fails the create", refuses_a_missing_image},
     Check{"create-start-up", true, "the start-up command runs, with its arguments", starts_the_start_up_command},
-    Check{"delete", true, "a delete leaves nothing that runs commands, and a second one is no error", deletes},
+    Check{"delete", true, "a delete leaves nothing that runs, and a second one is no error", deletes},
     Check{"delete-unknown", true, "a delete of nothing is no error", deletes_the_unknown},
     Check{"delete-busy", true, "a delete ends the commands that are under way", deletes_with_a_command_under_way},
     Check{"delete-create", true, "a delete at any moment of a create wins", deletes_what_is_being_created},

@@ -12,6 +12,8 @@
 #include <sandbox/async/clock.hpp>
 #include <sandbox/base/text.hpp>
 
+#include "host_view.hpp"
+
 namespace sandbox::driver_check {
 
 Kit::Kit(asio::any_io_executor executor, runtime::Runtime& runtime, runtime::Capabilities capabilities,
@@ -19,7 +21,8 @@ Kit::Kit(asio::any_io_executor executor, runtime::Runtime& runtime, runtime::Cap
     : executor_(std::move(executor)),
       runtime_(runtime),
       capabilities_(std::move(capabilities)),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)),
+      word_of_all_(new_operation().text()) {}
 
 bool Kit::has(std::string_view feature) const {
     return std::ranges::find(capabilities_.features, feature) != capabilities_.features.end();
@@ -43,6 +46,7 @@ domain::SandboxSpec Kit::spec() const {
 }
 
 Task<Result<void>> Kit::try_create(domain::SandboxId id, domain::SandboxSpec spec) {
+    spec.env.emplace(kWordVariable, word());
     co_return co_await runtime_.create(id, spec, tier(), {});
 }
 
@@ -116,6 +120,18 @@ Task<void> Kit::remove_all() {
 Task<void> Kit::pause(std::chrono::milliseconds duration) const {
     asio::steady_timer timer(executor_, duration);
     co_await timer.async_wait(asio::use_awaitable);
+}
+
+std::string Kit::word() const {
+    return fmt::format("{}/{}/", word_of_all_, check_number_);
+}
+
+Task<void> Kit::expect_nothing_runs() const {
+    const auto left = co_await end_processes_with(word(), in(kGoneTime));
+    if (left.empty()) co_return;
+    constexpr std::size_t kShown = 100;
+    throw Broken(fmt::format("{} of its processes are still there after its delete: {}", left.size(),
+                             shortened(left.front().command_line, kShown)));
 }
 
 std::string Kit::odd_number() {

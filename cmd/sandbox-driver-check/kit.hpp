@@ -94,6 +94,19 @@ public:
     Task<void> remove_all();
     Task<void> pause(std::chrono::milliseconds duration) const;
 
+    /// The next check: what an earlier one left is not this one's fault.
+    void begin_check() noexcept { ++check_number_; }
+    /// A text that every process of this check's sandboxes has in its environment (kWordVariable), and nobody else.
+    [[nodiscard]] std::string word() const;
+    /// The same of all checks: a part of every word().
+    [[nodiscard]] const std::string& word_of_all() const noexcept { return word_of_all_; }
+    /// That no process of this check's sandboxes is on this host any more; those that are end now. Processes that
+    /// can't be seen from here (of a machine with a kernel of its own, say) do not count.
+    Task<void> expect_nothing_runs() const;
+    static constexpr const char* kWordVariable = "DRIVER_CHECK_WORD";
+    /// For what was killed to be gone.
+    static constexpr std::chrono::seconds kGoneTime{5};
+
     /// A number that no other process sleeps for.
     [[nodiscard]] std::string odd_number();
 
@@ -106,6 +119,8 @@ private:
     Settings settings_;
     SystemRandom random_;
     std::vector<domain::SandboxId> made_;
+    std::string word_of_all_;
+    int check_number_ = 0;
 };
 
 [[nodiscard]] domain::Command command(std::vector<std::string> argv, std::int64_t timeout_seconds = 60);
