@@ -100,15 +100,29 @@ std::string own_program() {
     return name;
 }
 
+/// A file in the host's /tmp, gone with this.
+class HostFile {
+public:
+    HostFile() {
+        const int file = ::mkstemp(path_.data());
+        expect(file >= 0, "no file can be made in /tmp");
+        ::close(file);
+    }
+    ~HostFile() { ::unlink(path_.c_str()); }
+    HostFile(const HostFile&) = delete;
+    HostFile& operator=(const HostFile&) = delete;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_ = "/tmp/sandbox-driver-check.XXXXXX";
+};
+
 Task<std::string> hides_the_host(Kit& kit) {
-    std::string path = "/tmp/sandbox-driver-check.XXXXXX";
-    const int file = ::mkstemp(path.data());
-    expect(file >= 0, "no file can be made in /tmp");
-    ::close(file);
+    const HostFile file;
     const auto id = co_await kit.create();
-    const auto seen = co_await kit.sh(id, fmt::format("ls {}; tr '\\0' ' ' < /proc/{}/cmdline", path, ::getpid()));
-    ::unlink(path.c_str());
-    expect(seen.output.stdout_text.find(path) == std::string::npos, "the host's /tmp is there to read");
+    const auto seen =
+        co_await kit.sh(id, fmt::format("ls {}; tr '\\0' ' ' < /proc/{}/cmdline", file.path(), ::getpid()));
+    expect(seen.output.stdout_text.find(file.path()) == std::string::npos, "the host's /tmp is there to read");
     expect(seen.output.stdout_text.find(own_program()) == std::string::npos, "the host's processes are there to see");
     co_return "";
 }
