@@ -110,8 +110,12 @@ Task<bool> Kit::lists(domain::SandboxId id) {
 Task<void> Kit::remove_all() {
     std::string wrong;
     while (!made_.empty()) {
+        if (interrupted_) throw Interrupted();
         const auto removed = co_await runtime_.destroy(made_.back());
-        if (!removed) wrong = removed.error().message();
+        if (!removed) {
+            wrong = removed.error().message();
+            not_deleted_.push_back(made_.back());
+        }
         made_.pop_back();
     }
     expect(wrong.empty(), wrong);
@@ -120,6 +124,7 @@ Task<void> Kit::remove_all() {
 Task<void> Kit::pause(std::chrono::milliseconds duration) const {
     asio::steady_timer timer(executor_, duration);
     co_await timer.async_wait(asio::use_awaitable);
+    if (interrupted_) throw Interrupted();
 }
 
 std::string Kit::word() const {
@@ -132,6 +137,12 @@ Task<void> Kit::expect_nothing_runs() const {
     constexpr std::size_t kShown = 100;
     throw Broken(fmt::format("{} of its processes are still there after its delete: {}", left.size(),
                              shortened(left.front().command_line, kShown)));
+}
+
+std::vector<domain::SandboxId> Kit::not_deleted() const {
+    auto ids = not_deleted_;
+    ids.insert(ids.end(), made_.begin(), made_.end());
+    return ids;
 }
 
 std::string Kit::odd_number() {

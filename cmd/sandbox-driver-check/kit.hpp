@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,9 @@ struct Broken : std::runtime_error {
 struct NotOffered : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+/// The check does not go on, since the kit was told to end.
+struct Interrupted : std::exception {};
 
 /// Throws what is wrong unless the condition holds.
 inline void expect(bool holds, const std::string& wrong) {
@@ -92,6 +96,7 @@ public:
     /// Whether list() names it; false when the runtime has no inventory.
     Task<bool> lists(domain::SandboxId id);
     Task<void> remove_all();
+    /// Throws Interrupted when the kit was told to end.
     Task<void> pause(std::chrono::milliseconds duration) const;
 
     /// The next check: what an earlier one left is not this one's fault.
@@ -107,6 +112,11 @@ public:
     /// For what was killed to be gone.
     static constexpr std::chrono::seconds kGoneTime{5};
 
+    /// Checks end soon, and delete nothing any more.
+    void interrupt() noexcept { interrupted_ = true; }
+    /// Sandboxes that may still be there.
+    [[nodiscard]] std::vector<domain::SandboxId> not_deleted() const;
+
     /// A number that no other process sleeps for.
     [[nodiscard]] std::string odd_number();
 
@@ -118,9 +128,11 @@ private:
     runtime::Capabilities capabilities_;
     Settings settings_;
     SystemRandom random_;
-    std::vector<domain::SandboxId> made_;
+    std::vector<domain::SandboxId> made_;         // by this check
+    std::vector<domain::SandboxId> not_deleted_;  // by those before
     std::string word_of_all_;
     int check_number_ = 0;
+    bool interrupted_ = false;
 };
 
 [[nodiscard]] domain::Command command(std::vector<std::string> argv, std::int64_t timeout_seconds = 60);

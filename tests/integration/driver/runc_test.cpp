@@ -1,6 +1,7 @@
 // The reference driver leaves nothing on the host: not under load, not when it is killed in the middle.
 // SANDBOX_TEST_SANDBOXES=200 makes the long series of it.
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -18,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 constexpr const char* kImage = "sandbox-base-busybox:local";
@@ -185,6 +187,31 @@ TEST_F(RuncDriver, a_list_clears_away_what_a_cut_create_left) {
     use_driver();
     for (const auto& id : ids_) EXPECT_TRUE(wait(runtime_->destroy(id)));
     expect_nothing_left();
+}
+
+// sandbox-driver-check that is told to end deletes the sandbox of the check under way, with mount, loop device and
+// cgroups.
+TEST_F(RuncDriver, leaves_nothing_of_a_check_that_is_interrupted) {
+    const auto sandboxes = state() + "/runc/sandboxes";
+    const auto ready = [&] {
+        std::error_code error;
+        for (const auto& entry : fs::directory_iterator(sandboxes, error)) {
+            if (!fs::exists(entry.path() / "ready")) continue;
+            ids_.push_back(domain::SandboxId::parse(entry.path().filename().string()).value());
+            return true;
+        }
+        return false;
+    };
+    for (const int number : {SIGTERM, SIGINT}) {
+        Process check({.argv = {program("sandbox-driver-check"), driver(), "--only", "limit-cpu", "--state-dir",
+                                state(), "--image", kImage}});
+        ASSERT_TRUE(test::eventually(30s, ready)) << check.err();
+        EXPECT_THAT(on_the_host(), Not(IsEmpty()));
+        check.signal(number);
+        const auto ended = check.wait(30s);
+        EXPECT_EQ(ended.status, 128 + number) << ended.out << ended.err;
+        EXPECT_THAT(on_the_host(), IsEmpty());
+    }
 }
 
 // What an exec whose driver was killed had begun does not outlive the next exec's beginning.
