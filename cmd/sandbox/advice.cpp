@@ -32,7 +32,8 @@ constexpr std::pair<std::string_view, std::string_view> kGates[] = {
     {"sandbox_limit",
      "Delete sandboxes that are no longer needed, or add a worker: some hold as many as they may (node.max_sandboxes)"},
     {"labels", "`sandbox node list --json` shows which labels the nodes have"},
-    {"reserve", "Ask for less or wait: a node keeps 5 % of its scarcest resource free"},
+    {"reserve",
+     "Ask for less (--cpu-millis, --memory-mib, --disk-mib, --pids) or wait: a node keeps 5 % of each resource free"},
 };
 
 std::string capacity_advice(const client::Failure& failure) {
