@@ -53,16 +53,17 @@ Json agents() {
 
 Task<Reply> read_sandbox(Bridge& bridge, std::string uri, domain::SandboxId id) {
     auto sandbox = co_await bridge.client().sandbox(id, in(kRequestTime));
-    if (!sandbox && sandbox.error().status == 404) co_return std::unexpected(resource_not_found(uri));
-    if (!sandbox) co_return rpc_error(kInternalError, explain(sandbox.error(), "read the sandbox"));
+    if (!sandbox && is_missing(sandbox.error())) co_return std::unexpected(resource_not_found(uri));
+    if (!sandbox) co_return rpc_error(kInternalError, explain(sandbox.error(), "read the sandbox", Sought::sandbox));
     bridge.saw(*sandbox);
     co_return contents(uri, kJsonType, dump_json_pretty(shown(*sandbox)));
 }
 
 Task<Reply> read_operation(Bridge& bridge, std::string uri, domain::OperationId id) {
     auto operation = co_await bridge.client().operation(id, 0, in(kRequestTime));
-    if (!operation && operation.error().status == 404) co_return std::unexpected(resource_not_found(uri));
-    if (!operation) co_return rpc_error(kInternalError, explain(operation.error(), "read the operation"));
+    if (!operation && is_missing(operation.error())) co_return std::unexpected(resource_not_found(uri));
+    if (!operation)
+        co_return rpc_error(kInternalError, explain(operation.error(), "read the operation", Sought::operation));
     co_return contents(uri, kJsonType, dump_json_pretty(shown(*operation, bridge.options().max_output)));
 }
 

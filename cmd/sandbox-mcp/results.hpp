@@ -28,11 +28,15 @@ struct ToolResult {
 [[nodiscard]] ToolResult refusal(std::string message);
 /// Arguments that do not fit; nothing was done.
 [[nodiscard]] ToolResult bad_arguments(const Error& problems);
+/// What a call asked the server for by its id, so that "not found" can say where such ids are found.
+enum class Sought { nothing, sandbox, operation };
 /// A call to the server that failed. `doing` says what was tried: "create the sandbox". Never names the server's
 /// address, which is the bridge's own affair.
-[[nodiscard]] ToolResult failed(const client::Failure& failure, std::string_view doing);
-/// The same as one sentence. `short_resources` says what a refusal for lack of capacity is about.
-[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing,
+[[nodiscard]] ToolResult failed(const client::Failure& failure, std::string_view doing, Sought sought);
+/// Whether the server says that what was sought is not there, and not that there is no such path.
+[[nodiscard]] bool is_missing(const client::Failure& failure);
+/// The failure as one sentence. `short_resources` says what a refusal for lack of capacity is about.
+[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing, Sought sought,
                                   std::string_view short_resources = "");
 /// Turns a result into an error: `message` goes before the text and under "error".
 void make_error(ToolResult& result, const std::string& message);

@@ -1,11 +1,12 @@
 #include "steps.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <sandbox/client/refusal.hpp>
+#include <sandbox/domain/shortage.hpp>
 
 namespace sandbox::mcp {
 namespace {
@@ -32,34 +33,15 @@ Task<client::Answer<T>> twice_if_lost(std::function<Task<client::Answer<T>>()> a
     co_return answer;
 }
 
-/// "memory_mib (8192 asked, at most 2048 free on a host)" for each that no host has enough of.
-std::string short_resources(const std::vector<domain::Node>& nodes, const domain::Resources& asked) {
-    using Member = std::int64_t domain::Resources::*;
-    constexpr std::pair<std::string_view, Member> kMembers[] = {{"cpu_millis", &domain::Resources::cpu_millis},
-                                                                {"memory_mib", &domain::Resources::memory_mib},
-                                                                {"disk_mib", &domain::Resources::disk_mib},
-                                                                {"pids", &domain::Resources::pids}};
-    std::vector<std::string> parts;
-    for (const auto& [name, member] : kMembers) {
-        std::int64_t most = 0;
-        for (const auto& node : nodes)
-            if (!node.draining) most = std::max(most, node.capacity.available.*member);
-        if (most < asked.*member)
-            parts.push_back(fmt::format("{} ({} asked, at most {} free on a host)", name, asked.*member, most));
-    }
-    if (parts.empty()) return "a host that has all of it at once";
-    return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 }  // namespace
 
 Task<ToolResult> create_refused(Bridge& bridge, client::Failure failure, domain::Resources asked) {
     std::string short_of;
-    if (failure.code == "no_capacity" && failure.error.details().find("\"resources\"") != std::string::npos) {
+    if (client::asked_for_too_much(failure)) {
         auto nodes = co_await bridge.client().nodes(in(kRequestTime));
         if (nodes) short_of = short_resources(*nodes, asked);
     }
-    co_return refusal(explain(failure, "create the sandbox", short_of));
+    co_return refusal(explain(failure, "create the sandbox", Sought::nothing, short_of));
 }
 
 Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, domain::Operation operation,

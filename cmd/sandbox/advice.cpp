@@ -53,6 +53,8 @@ std::string advice(const client::Failure& failure) {
     if (failure.code == "no_capacity") return capacity_advice(failure);
     if (failure.status == 401) return "Set SANDBOX_TOKEN to this server's API token";
     const auto& message = failure.error.message();
+    if (failure.status == 404 && message == "there is no such path")
+        return "Is the server's address right, with its path prefix if it has one? `sandbox config show` tells it";
     // The TLS layer has no code of its own; these are the sentences that it has.
     if (failure.code.empty() && message.find("certificate") != std::string::npos)
         return "Where the server's certificate is of an authority of your own, name that with --ca-file or "

@@ -101,7 +101,7 @@ Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
 
     auto operation = co_await run_command(bridge, call, created->sandbox.id, std::move(*asked->command), true);
     if (!operation) {
-        make_error(result, explain(operation.error(), "run the agent"));
+        make_error(result, explain(operation.error(), "run the agent", Sought::sandbox));
         co_return result;
     }
     const auto ran = account(*operation, max_output, "agent_operation");

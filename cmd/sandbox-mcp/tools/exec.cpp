@@ -21,7 +21,7 @@ Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
     if (given.problems().empty()) domain::validate(command, "", given.problems());
     if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     auto operation = co_await run_command(bridge, call, sandbox, std::move(command), wait);
-    if (!operation) co_return failed(operation.error(), "run the command");
+    if (!operation) co_return failed(operation.error(), "run the command", Sought::sandbox);
     co_return account(*operation, bridge.options().max_output);
 }
 

@@ -68,7 +68,7 @@ Task<ToolResult> look(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
     auto asked = read_look(arguments, bridge.options());
     if (!asked) co_return bad_arguments(asked.error());
     auto operation = co_await bridge.client().operation(asked->id, 0, in(kRequestTime));
-    if (!operation) co_return failed(operation.error(), "look at the operation");
+    if (!operation) co_return failed(operation.error(), "look at the operation", Sought::operation);
     if (asked->stream) co_return page(*operation, *asked);
     co_return account(*operation, bridge.options().max_output);
 }
@@ -83,7 +83,7 @@ Task<ToolResult> wait(Bridge& bridge, Call& call, nlohmann::json arguments) {
         const auto what = fmt::format("waiting for the {}", domain::to_text(operation->kind));
         operation = co_await wait_for(bridge, call, std::move(*operation), limit, what);
     }
-    if (!operation) co_return failed(operation.error(), "wait for the operation");
+    if (!operation) co_return failed(operation.error(), "wait for the operation", Sought::operation);
     co_return account(*operation, bridge.options().max_output);
 }
 

@@ -165,7 +165,9 @@ TEST_F(Results, what_is_not_there_is_an_error_that_says_so) {
         EXPECT_EQ(result["isError"], true);
         EXPECT_THAT(text_of(result), HasSubstr("sandbox_list"));
     }
-    EXPECT_EQ(bridge.tool("sandbox_wait", {{"operation_id", nobody}})["isError"], true);
+    const auto no_operation = bridge.tool("sandbox_wait", {{"operation_id", nobody}});
+    EXPECT_EQ(no_operation["isError"], true);
+    EXPECT_THAT(text_of(no_operation), HasSubstr("operation.id"));
     const auto uri = "sandbox://sandboxes/" + nobody.get<std::string>();
     EXPECT_EQ(bridge.error("resources/read", {{"uri", uri}})["code"], -32002);
     EXPECT_EQ(bridge.error("resources/read", july_2026({{"uri", uri}}))["code"], -32602);
@@ -177,6 +179,23 @@ TEST_F(Results, no_capacity_names_what_is_short_and_warns_not_to_weaken_isolatio
     EXPECT_THAT(text_of(result), HasSubstr("memory_mib (100000000 asked"));
     EXPECT_THAT(text_of(result), Not(HasSubstr("cpu_millis")));
     EXPECT_THAT(text_of(result), HasSubstr("Do not weaken isolation"));
+}
+
+// A create that leaves less than a host keeps in reserve.
+TEST_F(Results, no_capacity_because_of_the_reserve_names_what_is_short) {
+    const auto node = get("/v1/nodes")["nodes"][0];
+    // As much as there is but for half of the reserve: what the host itself uses meanwhile makes no difference.
+    const auto memory = node["capacity"]["available"]["memory_mib"].get<std::int64_t>() -
+                        node["capacity"]["total"]["memory_mib"].get<std::int64_t>() / 40;
+    const auto result = bridge.tool("sandbox_create", small({{"memory_mib", memory}}));
+    EXPECT_EQ(result["isError"], true);
+    EXPECT_THAT(text_of(result), HasSubstr("in reserve; short is memory_mib (" + std::to_string(memory)));
+}
+
+TEST_F(Results, a_create_with_exposures_is_refused_without_advice_to_try_again) {
+    const auto result = bridge.tool("sandbox_create", small({{"exposures", json::array({{{"container_port", 80}}})}}));
+    EXPECT_THAT(text_of(result), HasSubstr("not available in this version"));
+    EXPECT_THAT(text_of(result), Not(HasSubstr("ry again")));
 }
 
 TEST_F(Results, a_create_that_fails_is_an_error_with_the_sandbox_and_its_operation) {
