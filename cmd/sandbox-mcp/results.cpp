@@ -123,7 +123,14 @@ std::string stream_text(const domain::Operation& operation, Stream stream, std::
     const auto dropped = output.truncated && total > static_cast<std::int64_t>(bytes.size())
                              ? fmt::format(" ({} bytes written, {} kept by the host)", total, bytes.size())
                              : std::string();
-    return fmt::format("\n{}{}:\n{}", to_text(stream), dropped, text);
+    // What is cut says so itself.
+    const auto exact = bytes.size() > max_output || is_utf8(bytes)
+                           ? std::string()
+                           : fmt::format(
+                                 " (no text: sandbox_operation with operation_id \"{}\" and stream \"{}\" gives the "
+                                 "exact bytes as base64)",
+                                 operation.id.text(), to_text(stream));
+    return fmt::format("\n{}{}{}:\n{}", to_text(stream), dropped, exact, text);
 }
 
 std::string streams(const domain::Operation& operation, std::size_t max_output) {

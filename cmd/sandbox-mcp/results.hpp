@@ -64,15 +64,18 @@ enum class Stream { out, err };
 [[nodiscard]] std::string kept_bytes(const domain::Output& output, Stream stream);
 [[nodiscard]] std::string_view to_text(Stream stream) noexcept;
 
-/// Part of a stream: whole characters, from the first that begins at `offset` or after it.
+/// Part of a stream, exactly as it was kept. It begins at `offset`, or with the character that reaches over it, and
+/// ends between characters; at least one is in it unless the stream is at its end. Bytes that are in no character stand
+/// each for itself, so the pages from 0 on, each from the end of the last, make the whole.
 struct Page {
-    std::string text;
+    std::string bytes;
     std::size_t offset = 0;
     std::size_t end = 0;  // where the next page begins
 };
 [[nodiscard]] Page page_of(std::string_view bytes, std::size_t offset, std::size_t limit);
 
-/// Head and tail in at most `limit` bytes, with a line in between that says how to read the rest.
+/// Head and tail in at most `limit` bytes, with a line in between that says how to read the rest, and how to have the
+/// exact bytes when they are no text.
 [[nodiscard]] std::string cut(const std::string& bytes, std::size_t limit, const domain::Operation& operation,
                               Stream stream);
 

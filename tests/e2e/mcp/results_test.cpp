@@ -1,4 +1,6 @@
 // What a model is shown: complete both as text and as structure, cut where it is long, and without secrets.
+#include <sandbox/base/text.hpp>
+
 #include "mcp_fixture.hpp"
 
 namespace sandbox::test {
@@ -126,6 +128,45 @@ TEST_F(Results, output_that_is_no_text_is_shown_as_text_and_kept_exactly) {
                                                  "b\0c",
                                                  7)));
     EXPECT_EQ(output["stdout_base64"], "Yf9iAGM=");
+}
+
+/// All pages of the operation's standard output, each with the bytes that it says it has.
+std::string paged(McpProgram& bridge, const json& operation, std::int64_t limit) {
+    std::string whole;
+    for (json offset = 0; !offset.is_null();) {
+        const auto result =
+            bridge.tool("sandbox_operation",
+                        {{"operation_id", operation}, {"stream", "stdout"}, {"offset", offset}, {"limit", limit}});
+        const auto& page = result["structuredContent"]["page"];
+        const auto& output = result["structuredContent"]["operation"]["output"];
+        const auto bytes = output["stdout_base64"].is_null()
+                               ? output["stdout"].get<std::string>()
+                               : base64_decode(output["stdout_base64"].get<std::string>()).value();
+        EXPECT_EQ(page["offset"], offset);
+        EXPECT_EQ(page["bytes"], bytes.size());
+        whole += bytes;
+        offset = page["next_offset"];
+    }
+    return whole;
+}
+
+TEST_F(Results, long_output_that_is_no_text_can_be_read_back_exactly) {
+    const auto result = exec(sandbox(), "printf '\\200\\201AB'; head -c 20000 /dev/zero | tr '\\0' '\\377'");
+    const auto& operation = result["structuredContent"]["operation"];
+    EXPECT_EQ(operation["output"]["stdout_base64"], nullptr);
+    EXPECT_THAT(text_of(result), HasSubstr("the exact bytes come as base64"));
+    const auto read =
+        bridge.result("resources/read", {{"uri", "sandbox://operations/" + operation["id"].get<std::string>()}});
+    EXPECT_THAT(read["contents"][0]["text"].get<std::string>(), HasSubstr("the exact bytes come as base64"));
+
+    const auto expected =
+        "\x80\x81"
+        "AB" +
+        std::string(20000, '\xff');
+    for (const std::int64_t limit : {999, 20000, 1'000'000}) EXPECT_EQ(paged(bridge, operation["id"], limit), expected);
+    const auto first =
+        bridge.tool("sandbox_operation", {{"operation_id", operation["id"]}, {"stream", "stdout"}, {"limit", 4}});
+    EXPECT_THAT(text_of(first), HasSubstr(base64_encode(expected.substr(0, 4)))) << "for who sees only the text";
 }
 
 class Secrets : public McpTest {

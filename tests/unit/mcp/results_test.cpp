@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sandbox/base/text.hpp>
+
 namespace sandbox::mcp {
 namespace {
 
@@ -36,6 +38,19 @@ TEST(Account, of_a_command_says_how_it_ended_before_what_it_wrote) {
     EXPECT_THAT(text({.exit_code = 139, .signal = 11}, "killed by signal 11"), HasSubstr("signal 11"));
     EXPECT_THAT(text({.exit_code = 1, .stdout_text = "x"}, "command exited with status 1"), HasSubstr("stdout:\nx\n"));
     EXPECT_THAT(text({.exit_code = 1}, "command exited with status 1"), HasSubstr("It wrote nothing"));
+}
+
+TEST(Account, of_output_that_is_no_text_says_where_the_exact_bytes_are) {
+    domain::Output output{.stdout_text = "\xef\xbf\xbd", .stdout_bytes = 1};
+    output.stdout_base64 = "/w==";
+    EXPECT_THAT(account(ended(output), 1000).text, AllOf(HasSubstr("base64"), HasSubstr("stream \"stdout\"")));
+    EXPECT_THAT(account(ended({.stdout_text = "x"}), 1000).text, Not(HasSubstr("base64")));
+
+    // Too much to be shown: what reads the structure alone is told as well.
+    output.stdout_base64 = base64_encode(std::string(2000, '\xff'));
+    const auto large = shown(ended(output), 1000)["output"];
+    EXPECT_EQ(large["stdout_base64"], nullptr);
+    EXPECT_THAT(large["stdout"].get<std::string>(), HasSubstr("the exact bytes come as base64"));
 }
 
 TEST(Account, of_what_has_not_ended_is_no_error_and_names_the_operation) {
