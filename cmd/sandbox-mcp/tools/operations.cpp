@@ -26,7 +26,7 @@ Result<Look> read_look(const nlohmann::json& arguments, const Options& options) 
     Arguments given(arguments);
     Look asked;
     asked.id = given.id<domain::OperationId>("operation_id");
-    if (given.has("stream")) asked.stream = given.enumeration<Stream>("stream", kStreams, std::nullopt);
+    if (given.has("stream")) asked.stream = given.enumeration<Stream>("stream", kStreams, Stream::out);
     asked.offset = given.integer_or("offset", 0, kMostOffset, 0);
     asked.limit = given.integer_or("limit", 1, kMostPage, static_cast<std::int64_t>(options.max_output));
     if (!asked.stream && (given.has("offset") || given.has("limit")))

@@ -51,7 +51,8 @@ TEST_F(Cancel, a_cancelled_call_kills_its_command_and_is_not_answered) {
     const int request = long_command(id);
     EXPECT_TRUE(runs(id, "sleep 60"));
 
-    bridge.notify("notifications/cancelled", {{"requestId", request}, {"reason", "no longer wanted"}});
+    bridge.notify("notifications/cancelled",
+                  {{"requestId", request}, {"reason", std::string("no longer\0wanted", 16)}});
 
     const auto end = ended(operation);
     EXPECT_EQ(end["state"], "failed");
