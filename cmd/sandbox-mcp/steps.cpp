@@ -13,15 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Somebody looks at the phase: ask for it often. Nobody does: one request waits as long as it may.
-constexpr int kWatchedRound = 2;
-constexpr int kRound = 30;
 /// A big standard input on a slow line.
 constexpr auto kUploadTime = 300s;
-
-std::string phase_of(const std::string& what, const domain::Operation& operation) {
-    return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
-}
 
 /// Asks a second time when the connection was lost: whether the server has heard the first is unknown, and the
 /// idempotency key that both carry makes sure that it is done once.
@@ -35,11 +28,15 @@ Task<client::Answer<T>> twice_if_lost(std::function<Task<client::Answer<T>>()> a
 
 }  // namespace
 
+std::string phase_of(const std::string& what, const domain::Operation& operation) {
+    return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
+}
+
 Task<ToolResult> create_refused(Bridge& bridge, client::Failure failure, domain::Resources asked) {
     std::string short_of;
     if (client::asked_for_too_much(failure)) {
         auto nodes = co_await bridge.client().nodes(in(kRequestTime));
-        if (nodes) short_of = short_resources(*nodes, asked);
+        if (nodes) short_of = domain::short_resources(*nodes, asked);
     }
     co_return refusal(explain(failure, "create the sandbox", Sought::nothing, short_of));
 }
@@ -48,10 +45,10 @@ Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, dom
                                                  std::chrono::seconds limit, std::string what) {
     if (domain::has_ended(operation.state) || limit <= 0s) co_return operation;
     call.say(phase_of(what, operation));
-    client::Waiting waiting{.round_seconds = call.watched() ? kWatchedRound : kRound,
-                            .on_progress = [&](const domain::Operation& now) { call.say(phase_of(what, now)); }};
-    auto ended = co_await bridge.client().wait(operation.id, in(limit), std::move(waiting));
+    call.waits_for(Call::Waited{.id = operation.id, .what = std::move(what)});
+    auto ended = co_await bridge.client().wait(operation.id, in(limit));
     call.throw_if_cancelled();
+    call.waits_for(std::nullopt);
     co_return ended;
 }
 
