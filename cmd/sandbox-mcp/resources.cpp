@@ -28,7 +28,10 @@ Json capabilities() {
     for (const auto version : kAllVersions) versions.push_back(version);
     return Json{{"server", {{"name", kServerName}, {"version", version()}}},
                 {"mcp_protocol", std::move(versions)},
-                {"runtime", "containers of OCI images, through the Docker Engine API"},
+                {"runtime",
+                 "by worker: containers of OCI images through the Docker Engine API, or an operator's own driver "
+                 "program, which "
+                 "may offer micro-VMs"},
                 {"isolation_preferences", {"auto", "container", "microvm"}},
                 {"network_modes", {"deny", "restricted", "open"}},
                 {"features",
@@ -41,8 +44,8 @@ Json capabilities() {
                   {"client_must_use_returned_url", true},
                   {"authentication", nullptr}}},
                 {"not_implemented",
-                 {"public tunnels", "tunnels of raw TCP", "authentication in front of a tunnel", "micro-VM runtime",
-                  "privileged sandboxes", "host mounts"}}};
+                 {"public tunnels", "tunnels of raw TCP", "authentication in front of a tunnel",
+                  "a micro-VM driver that comes with it", "privileged sandboxes", "host mounts"}}};
 }
 
 Json agents() {

@@ -221,6 +221,16 @@ TEST_F(Offers, capabilities_that_are_true_of_this_build) {
          {"protocols", "domain_and_tls", "url_scheme", "client_must_use_returned_url", "authentication"})
         EXPECT_TRUE(capabilities["public_tunnels"].contains(key)) << key;
     EXPECT_EQ(capabilities["network_modes"], json::array({"deny", "restricted", "open"}));
+    EXPECT_THAT(capabilities["runtime"].get<std::string>(), HasSubstr("driver"));
+    EXPECT_THAT(capabilities["runtime"].get<std::string>(), HasSubstr("Docker"));
+    EXPECT_THAT(capabilities["not_implemented"], ::testing::Not(::testing::Contains("micro-VM runtime")))
+        << "an operator's driver may offer it";
+
+    const auto workflow = bridge.result("resources/read", {{"uri", "sandbox://workflow"}})["contents"][0]["text"];
+    EXPECT_THAT(workflow.get<std::string>(), HasSubstr("running in the background"));
+    for (const auto& tool : bridge.result("tools/list")["tools"])
+        if (tool["name"] == "sandbox_exec")
+            EXPECT_THAT(tool["description"].get<std::string>(), HasSubstr("running in the background"));
 }
 
 TEST_F(Offers, two_prompts_with_a_plan_each) {
