@@ -74,8 +74,7 @@ void add_exec(CommandLine& line) {
     command.add_option("ID", options->id, "The sandbox's id, or six or more characters of its beginning or end")
         ->type_name("")
         ->required();
-    command.add_option("--cwd", options->cwd, "Working directory (/workspace)")
-        ->type_name("DIR");
+    command.add_option("--cwd", options->cwd, "Working directory (/workspace)")->type_name("DIR");
     command.add_option("--timeout", options->timeout, "Seconds until the command and all it started are killed")
         ->type_name("S")
         ->capture_default_str();
