@@ -62,6 +62,7 @@ gemini_has() { grep -qs '"sandbox"[[:space:]]*:[[:space:]]*{' "$HOME/.gemini/set
 gemini_add() {
   # shellcheck disable=SC2016  # Gemini puts the variable in, not we
   client gemini mcp add --scope user --timeout 960000 "${variables[@]/#/--env=}" --env='SANDBOX_TOKEN=$SANDBOX_TOKEN' sandbox "$bridge" || return 0
+  say gemini "shows it as Disabled in folders that it does not trust: trust them when it asks, or start it with GEMINI_CLI_TRUST_WORKSPACE=true"
 }
 
 register() {

@@ -22,14 +22,16 @@ struct HeldProblems {
 /// Reads a tool's arguments; every problem comes out together. Lives for one reading.
 class Arguments : private HeldProblems, public ObjectReader {
 public:
-    explicit Arguments(const nlohmann::json& arguments) : ObjectReader(arguments, "", held, UnknownFields::refuse) {}
+    explicit Arguments(const nlohmann::json& arguments)
+        : ObjectReader(arguments, "", held, UnknownFields::refuse), arguments_(arguments) {}
 
     /// A required id. Nil after a problem.
     template <class Id>
     [[nodiscard]] Id id(std::string_view name) {
+        const auto* value = field(name);
         const auto given = string(name);
         if (const auto id = Id::parse(given)) return *id;
-        if (has(name)) problem(name, kNoId);
+        if (value != nullptr && value->is_string()) problem(name, kNoId);
         return {};
     }
     [[nodiscard]] std::int64_t integer_or(std::string_view name, std::int64_t least, std::int64_t most,
@@ -38,17 +40,15 @@ public:
     }
     /// The tenant that is named, or the run's.
     [[nodiscard]] std::string tenant(const Options& options) {
-        if (auto given = optional_string("tenant")) return *given;
-        if (options.tenant) return *options.tenant;
-        return string("tenant");
+        return options.tenant && !has("tenant") ? *options.tenant : string("tenant");
     }
 
-    /// Notes what no getter asked for; the Error of all problems, if any.
-    [[nodiscard]] Result<void> end() {
-        finish();
-        if (!held.empty()) return fail(held.to_error());
-        return {};
-    }
+    /// Notes what no getter asked for, and what no schema allows though the reader forgives it: null, and NUL anywhere
+    /// but in standard input. The Error of all problems, if any.
+    [[nodiscard]] Result<void> end();
+
+private:
+    const nlohmann::json& arguments_;
 };
 
 /// JSON Schema counts 300.0 among the integers: makes one of it, in all of the value.

@@ -21,9 +21,14 @@ public:
     /// What is being waited for, in a few words: shown to clients that want progress.
     void say(std::string phase) { phase_ = std::move(phase); }
     [[nodiscard]] const std::string& phase() const noexcept { return phase_; }
-    /// Whether anybody looks at the phase, so that it is worth asking for.
-    [[nodiscard]] bool watched() const noexcept { return watched_; }
-    void watch() { watched_ = true; }
+    /// The operation whose end is waited for, if any: its phase is to be asked for when somebody wants to know. `what`
+    /// begins the phase.
+    struct Waited {
+        domain::OperationId id;
+        std::string what;
+    };
+    void waits_for(std::optional<Waited> operation) { waited_ = std::move(operation); }
+    [[nodiscard]] const std::optional<Waited>& waited() const noexcept { return waited_; }
 
     /// Makes a request that starts something. A cancel meanwhile waits for its answer, so that `note` learns what has
     /// been started and it can be undone; then operation_aborted is thrown.
@@ -63,7 +68,7 @@ public:
 
 private:
     std::string phase_ = "working";
-    bool watched_ = false;
+    std::optional<Waited> waited_;
     bool shielded_ = false;
     bool cancelled_ = false;
     std::optional<domain::OperationId> exec_;

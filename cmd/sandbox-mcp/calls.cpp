@@ -6,6 +6,7 @@
 #include <sandbox/base/log.hpp>
 
 #include "running.hpp"
+#include "steps.hpp"
 
 namespace sandbox::mcp {
 namespace {
@@ -63,10 +64,7 @@ std::optional<Reply> Session::enqueue(const Message& request, Revision revision,
     running->work = std::move(work);
     running->bytes = bytes;
     calls_.emplace(request.id, running);
-    if (running->progress_token) {
-        running->call.watch();
-        tick(running);
-    }
+    if (running->progress_token) tick(running);
     if (running_ < limits_.side_by_side) {
         begin(running);
     } else {
@@ -140,17 +138,32 @@ void Session::tick(const std::shared_ptr<Running>& running) {
     running->ticker.async_wait([this, held = std::weak_ptr<Running>(running)](const boost::system::error_code& error) {
         auto call = held.lock();
         if (error || !call || call->ended) return;
-        ++call->ticks;
-        const auto seconds =
-            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - call->since);
-        send_(to_line(Json{{"jsonrpc", "2.0"},
-                           {"method", "notifications/progress"},
-                           {"params",
-                            {{"progressToken", *call->progress_token},
-                             {"progress", call->ticks},
-                             {"message", fmt::format("{} ({} s)", call->call.phase(), seconds.count())}}}}));
-        tick(call);
+        if (const auto waited = call->call.waited())
+            tasks_.spawn("progress", ask_phase(std::move(call), *waited));
+        else
+            send_progress(call);
     });
+}
+
+/// What waits for the operation's end is answered at its end: how far it is has to be asked.
+Task<void> Session::ask_phase(std::shared_ptr<Running> running, Call::Waited waited) {
+    auto operation = co_await bridge_.client().operation(waited.id, 0, in(kTick));
+    if (running->ended) co_return;
+    if (operation && !domain::has_ended(operation->state)) running->call.say(phase_of(waited.what, *operation));
+    send_progress(running);
+}
+
+void Session::send_progress(const std::shared_ptr<Running>& running) {
+    ++running->ticks;
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - running->since);
+    send_(to_line(Json{{"jsonrpc", "2.0"},
+                       {"method", "notifications/progress"},
+                       {"params",
+                        {{"progressToken", *running->progress_token},
+                         {"progress", running->ticks},
+                         {"message", fmt::format("{} ({} s)", running->call.phase(), seconds.count())}}}}));
+    tick(running);
 }
 
 /// For clients of the older revisions that have asked for a log: a line for each call.

@@ -27,9 +27,12 @@ std::string_view workflow() {
 2. `sandbox_create` with the image that the work needs. Say what will run in it: `untrusted_repo` for code from a
    repository that nobody vouches for, `generated_code` for code that a model wrote, `needs_secrets` when credentials go
    in, and the `sensitivity` of the data. Isolation and host are chosen by that. Ask for `network` `deny` unless the work
-   needs packages or a clone (`restricted`); `open` only when the user says so.
+   needs packages or a clone: `restricted` reaches what the operator allows, such as a proxy. `open` only when the user
+   says so.
 3. `sandbox_exec` with one command at a time. `argv` is passed as it is; for pipes and globs name a shell:
-   `["sh", "-c", "make test 2>&1 | tail -50"]`. `/workspace` is kept between commands; processes are not.
+   `["sh", "-c", "make test 2>&1 | tail -50"]`. Files in `/workspace` stay between commands. So does what a command leaves
+   running in the background (`server &`), until the sandbox is deleted; a command that is cancelled or meets its time
+   limit is killed with all that it has started.
 4. Put files in through `stdin`: `argv` `["sh", "-c", "cat > /workspace/main.py"]`.
 5. Read results, repeat. `sandbox_extend` when the time will not do.
 6. `sandbox_delete`, also when the work failed.

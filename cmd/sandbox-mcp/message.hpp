@@ -32,7 +32,7 @@ struct Message {
     enum class Kind {
         request,
         notification,
-        ignored,  // an answer to a question that we never ask
+        ignored,  // an answer to a question that we never ask, or a notification that says nothing
         refused,  // `error` says why
     };
     Kind kind = Kind::ignored;

@@ -14,19 +14,34 @@ bool continues_character(char c) {
     return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
 
-/// The first boundary between characters at `at` or up to three bytes after it.
-std::size_t boundary_after(std::string_view bytes, std::size_t at) {
-    const auto last = std::min(bytes.size(), at + 3);
-    while (at < last && continues_character(bytes[at])) ++at;
-    return std::min(at, bytes.size());
+/// How long a character is by its first byte.
+std::size_t length_of(char first) {
+    const auto byte = static_cast<unsigned char>(first);
+    return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
-/// The last one at `at` or up to three bytes before it.
+
+struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+/// The character that the byte at `at` is part of; that byte alone when it is in none.
+Range character_at(std::string_view bytes, std::size_t at) {
+    auto begin = at;
+    while (begin > 0 && at - begin < 3 && continues_character(bytes[begin])) --begin;
+    const auto length = length_of(bytes[begin]);
+    if (begin + length > at && begin + length <= bytes.size() && is_utf8(bytes.substr(begin, length)))
+        return {.begin = begin, .end = begin + length};
+    return {.begin = at, .end = at + 1};
+}
+
+/// `at`, or where the character that reaches over it begins or ends.
 std::size_t boundary_before(std::string_view bytes, std::size_t at) {
+    return at >= bytes.size() ? bytes.size() : character_at(bytes, at).begin;
+}
+std::size_t boundary_after(std::string_view bytes, std::size_t at) {
     if (at >= bytes.size()) return bytes.size();
-    const auto first = at > 3 ? at - 3 : 0;
-    auto found = at;
-    while (found > first && continues_character(bytes[found])) --found;
-    return continues_character(bytes[found]) ? at : found;
+    const auto found = character_at(bytes, at);
+    return found.begin == at ? at : found.end;
 }
 
 /// A cut is better seen at the end of a line, if one is near.
@@ -56,10 +71,10 @@ std::string kept_bytes(const domain::Output& output, Stream stream) {
 }
 
 Page page_of(std::string_view bytes, std::size_t offset, std::size_t limit) {
-    const auto begin = boundary_after(bytes, std::min(offset, bytes.size()));
-    auto end = boundary_before(bytes, std::min(bytes.size(), begin + limit));
-    if (end <= begin && begin < bytes.size()) end = boundary_after(bytes, begin + 1);
-    return {.text = to_utf8(bytes.substr(begin, end - begin)), .offset = begin, .end = end};
+    const auto begin = boundary_before(bytes, offset);
+    auto end = boundary_before(bytes, std::min(bytes.size() - begin, limit) + begin);
+    if (end == begin && begin < bytes.size()) end = character_at(bytes, begin).end;
+    return {.bytes = std::string(bytes.substr(begin, end - begin)), .offset = begin, .end = end};
 }
 
 std::string cut(const std::string& bytes, std::size_t limit, const domain::Operation& operation, Stream stream) {
@@ -67,11 +82,12 @@ std::string cut(const std::string& bytes, std::size_t limit, const domain::Opera
     const std::string_view all = bytes;
     const auto head = line_end_before(all, boundary_before(all, limit / 2));
     const auto tail = line_begin_after(all, boundary_after(all, all.size() - (limit - limit / 2)));
+    const auto* exact = is_utf8(all) ? "" : "; this is no text: from offset 0 on the exact bytes come as base64";
     return fmt::format(
         "{}{}[… {} of {} bytes are left out here. To read on: sandbox_operation with operation_id \"{}\", stream "
-        "\"{}\", offset {} …]\n{}",
+        "\"{}\", offset {}{} …]\n{}",
         to_utf8(all.substr(0, head)), all.substr(0, head).ends_with('\n') ? "" : "\n", tail - head, all.size(),
-        operation.id.text(), to_text(stream), head, to_utf8(all.substr(tail)));
+        operation.id.text(), to_text(stream), head, exact, to_utf8(all.substr(tail)));
 }
 
 }  // namespace sandbox::mcp

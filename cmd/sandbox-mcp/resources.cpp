@@ -28,7 +28,10 @@ Json capabilities() {
     for (const auto version : kAllVersions) versions.push_back(version);
     return Json{{"server", {{"name", kServerName}, {"version", version()}}},
                 {"mcp_protocol", std::move(versions)},
-                {"runtime", "containers of OCI images, through the Docker Engine API"},
+                {"runtime",
+                 "by worker: containers of OCI images through the Docker Engine API, or an operator's own driver "
+                 "program, which "
+                 "may offer micro-VMs"},
                 {"isolation_preferences", {"auto", "container", "microvm"}},
                 {"network_modes", {"deny", "restricted", "open"}},
                 {"features",
@@ -41,8 +44,8 @@ Json capabilities() {
                   {"client_must_use_returned_url", true},
                   {"authentication", nullptr}}},
                 {"not_implemented",
-                 {"public tunnels", "tunnels of raw TCP", "authentication in front of a tunnel", "micro-VM runtime",
-                  "privileged sandboxes", "host mounts"}}};
+                 {"public tunnels", "tunnels of raw TCP", "authentication in front of a tunnel",
+                  "a micro-VM driver that comes with it", "privileged sandboxes", "host mounts"}}};
 }
 
 Json agents() {
@@ -53,16 +56,17 @@ Json agents() {
 
 Task<Reply> read_sandbox(Bridge& bridge, std::string uri, domain::SandboxId id) {
     auto sandbox = co_await bridge.client().sandbox(id, in(kRequestTime));
-    if (!sandbox && sandbox.error().status == 404) co_return std::unexpected(resource_not_found(uri));
-    if (!sandbox) co_return rpc_error(kInternalError, explain(sandbox.error(), "read the sandbox"));
+    if (!sandbox && is_missing(sandbox.error())) co_return std::unexpected(resource_not_found(uri));
+    if (!sandbox) co_return rpc_error(kInternalError, explain(sandbox.error(), "read the sandbox", Sought::sandbox));
     bridge.saw(*sandbox);
     co_return contents(uri, kJsonType, dump_json_pretty(shown(*sandbox)));
 }
 
 Task<Reply> read_operation(Bridge& bridge, std::string uri, domain::OperationId id) {
     auto operation = co_await bridge.client().operation(id, 0, in(kRequestTime));
-    if (!operation && operation.error().status == 404) co_return std::unexpected(resource_not_found(uri));
-    if (!operation) co_return rpc_error(kInternalError, explain(operation.error(), "read the operation"));
+    if (!operation && is_missing(operation.error())) co_return std::unexpected(resource_not_found(uri));
+    if (!operation)
+        co_return rpc_error(kInternalError, explain(operation.error(), "read the operation", Sought::operation));
     co_return contents(uri, kJsonType, dump_json_pretty(shown(*operation, bridge.options().max_output)));
 }
 

@@ -11,6 +11,10 @@ namespace sandbox::mcp {
 namespace {
 
 constexpr std::string_view kMasked = "(hidden)";
+/// How the client's sentence about an answer begins that is not the API's.
+constexpr std::string_view kForeign = "the server answered ";
+/// What a server says that will never do what was asked.
+constexpr std::string_view kNotInThisVersion = "not available in this version";
 
 /// What an operator knows a gate by, for the gates that say what is short.
 std::string_view shortage(const std::string& gate) {
@@ -22,7 +26,7 @@ std::string_view shortage(const std::string& gate) {
     if (gate == "resources") return "short of CPU, memory, disk or processes";
     if (gate == "sandbox_limit") return "at the limit of sandboxes";
     if (gate == "labels") return "without the required labels";
-    if (gate == "reserve") return "holding back a reserve";
+    if (gate == "reserve") return "with room for it only in the 5 % of each resource that is kept in reserve";
     return "refused for a reason that this bridge does not know";
 }
 
@@ -42,16 +46,40 @@ std::string short_of(const std::string& details) {
 std::string no_capacity(const client::Failure& failure, std::string_view short_resources) {
     auto why = short_of(failure.error.details());
     if (!short_resources.empty()) why += fmt::format("; short is {}", short_resources);
+    const auto* less = short_resources.empty() ? "cpu_millis, memory_mib, disk_mib or pids" : "what is short";
     return fmt::format(
-        "No host can take this sandbox now{}{}. Delete sandboxes that are no longer needed, ask for less of what is "
-        "short, or try again later. Do not weaken isolation, sensitivity, network or the risk flags to make it fit: "
+        "No host can take this sandbox now{}{}. Delete sandboxes that are no longer needed, ask for less {}{}, or try "
+        "again later. Do not weaken isolation, sensitivity, network or the risk flags to make it fit: "
         "they say what the code may do, and that has not changed.",
-        why.empty() ? "" : ": ", why);
+        why.empty() ? "" : ": ", why, short_resources.empty() ? "" : "of ", less);
 }
 
 std::string with_stop(std::string sentence) {
     if (!sentence.empty() && std::string_view(".!?").find(sentence.back()) == std::string_view::npos) sentence += '.';
     return sentence;
+}
+
+/// Whether it was no server of ours that answered, or one that knows no such path: no word of ours, no JSON.
+bool is_wrong_address(const client::Failure& failure, Sought sought) {
+    const auto& message = failure.error.message();
+    if (failure.status == 200 || (failure.status >= 300 && failure.status < 400)) return true;
+    if (failure.status == 404)
+        return sought == Sought::nothing || message == "there is no such path" || message.starts_with(kForeign);
+    return failure.status == 405;
+}
+
+/// What may help, as a sentence with a blank before it.
+std::string_view help(const client::Failure& failure, Sought sought) {
+    if (is_wrong_address(failure, sought))
+        return " Ask the user to check that SANDBOX_URL of this MCP server is the Sandbox server's own address, with "
+               "its path prefix if it has one, and that the server is not older than this MCP server.";
+    if (failure.status == 404)
+        return sought == Sought::operation
+                   ? " The result of the call that started an operation has its id (operation.id); `sandbox operations "
+                     "SANDBOX_ID` lists those of a sandbox."
+                   : " sandbox_list shows the sandboxes that there are.";
+    if (failure.error.message().find(kNotInThisVersion) != std::string::npos) return "";
+    return failure.status == 429 || failure.status == 503 ? " Try again in a moment." : "";
 }
 
 std::string duration(std::int64_t milliseconds) {
@@ -95,7 +123,14 @@ std::string stream_text(const domain::Operation& operation, Stream stream, std::
     const auto dropped = output.truncated && total > static_cast<std::int64_t>(bytes.size())
                              ? fmt::format(" ({} bytes written, {} kept by the host)", total, bytes.size())
                              : std::string();
-    return fmt::format("\n{}{}:\n{}", to_text(stream), dropped, text);
+    // What is cut says so itself.
+    const auto exact = bytes.size() > max_output || is_utf8(bytes)
+                           ? std::string()
+                           : fmt::format(
+                                 " (no text: sandbox_operation with operation_id \"{}\" and stream \"{}\" gives the "
+                                 "exact bytes as base64)",
+                                 operation.id.text(), to_text(stream));
+    return fmt::format("\n{}{}{}:\n{}", to_text(stream), dropped, exact, text);
 }
 
 std::string streams(const domain::Operation& operation, std::size_t max_output) {
@@ -128,7 +163,8 @@ ToolResult bad_arguments(const Error& problems) {
                                problems.message()));
 }
 
-std::string explain(const client::Failure& failure, std::string_view doing, std::string_view short_resources) {
+std::string explain(const client::Failure& failure, std::string_view doing, Sought sought,
+                    std::string_view short_resources) {
     const auto& message = failure.error.message();
     if (failure.status == 0) {
         log::warn("the server can't be reached", {{"error", message}});
@@ -146,14 +182,17 @@ std::string explain(const client::Failure& failure, std::string_view doing, std:
             doing);
     if (failure.code == "no_capacity") return no_capacity(failure, short_resources);
     auto text = with_stop(fmt::format("Can't {}: {}", doing, message));
-    if (failure.status == 404) text += " sandbox_list shows the sandboxes that there are.";
-    if (failure.code == "rate_limited" || failure.status == 503) text += " Try again in a moment.";
+    text += help(failure, sought);
     if (!failure.request_id.empty() && failure.status >= 500) text += fmt::format(" (request {})", failure.request_id);
     return text;
 }
 
-ToolResult failed(const client::Failure& failure, std::string_view doing) {
-    return refusal(explain(failure, doing));
+bool is_missing(const client::Failure& failure) {
+    return failure.status == 404 && !is_wrong_address(failure, Sought::sandbox);
+}
+
+ToolResult failed(const client::Failure& failure, std::string_view doing, Sought sought) {
+    return refusal(explain(failure, doing, sought));
 }
 
 nlohmann::json shown(const domain::Sandbox& sandbox) {

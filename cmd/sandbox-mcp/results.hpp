@@ -28,11 +28,15 @@ struct ToolResult {
 [[nodiscard]] ToolResult refusal(std::string message);
 /// Arguments that do not fit; nothing was done.
 [[nodiscard]] ToolResult bad_arguments(const Error& problems);
+/// What a call asked the server for by its id, so that "not found" can say where such ids are found.
+enum class Sought { nothing, sandbox, operation };
 /// A call to the server that failed. `doing` says what was tried: "create the sandbox". Never names the server's
 /// address, which is the bridge's own affair.
-[[nodiscard]] ToolResult failed(const client::Failure& failure, std::string_view doing);
-/// The same as one sentence. `short_resources` says what a refusal for lack of capacity is about.
-[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing,
+[[nodiscard]] ToolResult failed(const client::Failure& failure, std::string_view doing, Sought sought);
+/// Whether the server says that what was sought is not there, and not that there is no such path.
+[[nodiscard]] bool is_missing(const client::Failure& failure);
+/// The failure as one sentence. `short_resources` says what a refusal for lack of capacity is about.
+[[nodiscard]] std::string explain(const client::Failure& failure, std::string_view doing, Sought sought,
                                   std::string_view short_resources = "");
 /// Turns a result into an error: `message` goes before the text and under "error".
 void make_error(ToolResult& result, const std::string& message);
@@ -60,15 +64,18 @@ enum class Stream { out, err };
 [[nodiscard]] std::string kept_bytes(const domain::Output& output, Stream stream);
 [[nodiscard]] std::string_view to_text(Stream stream) noexcept;
 
-/// Part of a stream: whole characters, from the first that begins at `offset` or after it.
+/// Part of a stream, exactly as it was kept. It begins at `offset`, or with the character that reaches over it, and
+/// ends between characters; at least one is in it unless the stream is at its end. Bytes that are in no character stand
+/// each for itself, so the pages from 0 on, each from the end of the last, make the whole.
 struct Page {
-    std::string text;
+    std::string bytes;
     std::size_t offset = 0;
     std::size_t end = 0;  // where the next page begins
 };
 [[nodiscard]] Page page_of(std::string_view bytes, std::size_t offset, std::size_t limit);
 
-/// Head and tail in at most `limit` bytes, with a line in between that says how to read the rest.
+/// Head and tail in at most `limit` bytes, with a line in between that says how to read the rest, and how to have the
+/// exact bytes when they are no text.
 [[nodiscard]] std::string cut(const std::string& bytes, std::size_t limit, const domain::Operation& operation,
                               Stream stream);
 

@@ -200,18 +200,20 @@ Json sandbox() {
 }
 
 Json operation(std::string_view description) {
-    Properties output{{"exit_code", count("137 for one that was killed")},
-                      {"stdout", text("Cut in its middle when it is long; the text then says how to read on")},
-                      {"stderr", text("")},
-                      {"truncated", boolean("Whether the host kept less than was written")},
-                      {"timed_out", boolean("")},
-                      {"signal", or_null("The signal that ended it, or null")},
-                      {"oom_killed", boolean("Whether the memory limit killed a process of it")},
-                      {"stdout_bytes", count("As many as were written")},
-                      {"stderr_bytes", count("")},
-                      {"duration_ms", count("")},
-                      {"stdout_base64", or_null("The exact bytes when they are no text and not cut, or null")},
-                      {"stderr_base64", or_null("The same of stderr")}};
+    Properties output{
+        {"exit_code", count("137 for one that was killed")},
+        {"stdout", text("Cut in its middle when it is long; the text then says how to read on")},
+        {"stderr", text("")},
+        {"truncated", boolean("Whether the host kept less than was written")},
+        {"timed_out", boolean("")},
+        {"signal", or_null("The signal that ended it, or null")},
+        {"oom_killed", boolean("Whether the memory limit killed a process of it")},
+        {"stdout_bytes", count("As many as were written")},
+        {"stderr_bytes", count("")},
+        {"duration_ms", count("")},
+        {"stdout_base64", or_null("The exact bytes of what stdout shows when they are no text, or null; null too for "
+                                  "what was cut, which sandbox_operation with `stream` gives")},
+        {"stderr_base64", or_null("The same of stderr")}};
     Properties all{{"id", id("")},
                    {"sandbox_id", id("")},
                    {"state", one_of("", {"pending", "running", "succeeded", "failed"})},

@@ -78,6 +78,8 @@ private:
     void stop(std::shared_ptr<Running> running);
     void undo(const Call& call);
     void tick(const std::shared_ptr<Running>& running);
+    Task<void> ask_phase(std::shared_ptr<Running> running, Call::Waited waited);
+    void send_progress(const std::shared_ptr<Running>& running);
     void log_call(const Running& running, const Reply& reply);
 
     asio::any_io_executor executor_;
@@ -92,7 +94,7 @@ private:
     std::size_t running_ = 0;
     std::size_t bytes_in_line_ = 0;
     async::Signal ended_;
-    async::TaskGroup tasks_;  // what is told to the server after a cancel
+    async::TaskGroup tasks_;  // what is told to the server after a cancel, and asked for progress
 };
 
 }  // namespace sandbox::mcp

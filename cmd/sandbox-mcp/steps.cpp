@@ -1,26 +1,20 @@
 #include "steps.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <sandbox/client/refusal.hpp>
+#include <sandbox/domain/shortage.hpp>
 
 namespace sandbox::mcp {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Somebody looks at the phase: ask for it often. Nobody does: one request waits as long as it may.
-constexpr int kWatchedRound = 2;
-constexpr int kRound = 30;
 /// A big standard input on a slow line.
 constexpr auto kUploadTime = 300s;
-
-std::string phase_of(const std::string& what, const domain::Operation& operation) {
-    return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
-}
 
 /// Asks a second time when the connection was lost: whether the server has heard the first is unknown, and the
 /// idempotency key that both carry makes sure that it is done once.
@@ -32,44 +26,29 @@ Task<client::Answer<T>> twice_if_lost(std::function<Task<client::Answer<T>>()> a
     co_return answer;
 }
 
-/// "memory_mib (8192 asked, at most 2048 free on a host)" for each that no host has enough of.
-std::string short_resources(const std::vector<domain::Node>& nodes, const domain::Resources& asked) {
-    using Member = std::int64_t domain::Resources::*;
-    constexpr std::pair<std::string_view, Member> kMembers[] = {{"cpu_millis", &domain::Resources::cpu_millis},
-                                                                {"memory_mib", &domain::Resources::memory_mib},
-                                                                {"disk_mib", &domain::Resources::disk_mib},
-                                                                {"pids", &domain::Resources::pids}};
-    std::vector<std::string> parts;
-    for (const auto& [name, member] : kMembers) {
-        std::int64_t most = 0;
-        for (const auto& node : nodes)
-            if (!node.draining) most = std::max(most, node.capacity.available.*member);
-        if (most < asked.*member)
-            parts.push_back(fmt::format("{} ({} asked, at most {} free on a host)", name, asked.*member, most));
-    }
-    if (parts.empty()) return "a host that has all of it at once";
-    return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 }  // namespace
+
+std::string phase_of(const std::string& what, const domain::Operation& operation) {
+    return fmt::format("{}: {}", what, operation.phase.value_or(std::string(domain::to_text(operation.state))));
+}
 
 Task<ToolResult> create_refused(Bridge& bridge, client::Failure failure, domain::Resources asked) {
     std::string short_of;
-    if (failure.code == "no_capacity" && failure.error.details().find("\"resources\"") != std::string::npos) {
+    if (client::asked_for_too_much(failure)) {
         auto nodes = co_await bridge.client().nodes(in(kRequestTime));
-        if (nodes) short_of = short_resources(*nodes, asked);
+        if (nodes) short_of = domain::short_resources(*nodes, asked);
     }
-    co_return refusal(explain(failure, "create the sandbox", short_of));
+    co_return refusal(explain(failure, "create the sandbox", Sought::nothing, short_of));
 }
 
 Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, domain::Operation operation,
                                                  std::chrono::seconds limit, std::string what) {
     if (domain::has_ended(operation.state) || limit <= 0s) co_return operation;
     call.say(phase_of(what, operation));
-    client::Waiting waiting{.round_seconds = call.watched() ? kWatchedRound : kRound,
-                            .on_progress = [&](const domain::Operation& now) { call.say(phase_of(what, now)); }};
-    auto ended = co_await bridge.client().wait(operation.id, in(limit), std::move(waiting));
+    call.waits_for(Call::Waited{.id = operation.id, .what = std::move(what)});
+    auto ended = co_await bridge.client().wait(operation.id, in(limit));
     call.throw_if_cancelled();
+    call.waits_for(std::nullopt);
     co_return ended;
 }
 

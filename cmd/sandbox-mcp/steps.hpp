@@ -20,6 +20,8 @@ inline constexpr std::chrono::seconds kLifecycleTime{300};
 /// limit.
 inline constexpr std::chrono::seconds kInLine{600};
 
+/// "running the command: queued".
+[[nodiscard]] std::string phase_of(const std::string& what, const domain::Operation& operation);
 /// Waits for an operation's end, at most `limit`; then it comes back as it is. `what` begins the call's phase.
 Task<client::Answer<domain::Operation>> wait_for(Bridge& bridge, Call& call, domain::Operation operation,
                                                  std::chrono::seconds limit, std::string what);

@@ -32,7 +32,8 @@ constexpr std::pair<std::string_view, std::string_view> kGates[] = {
     {"sandbox_limit",
      "Delete sandboxes that are no longer needed, or add a worker: some hold as many as they may (node.max_sandboxes)"},
     {"labels", "`sandbox node list --json` shows which labels the nodes have"},
-    {"reserve", "Ask for less or wait: a node keeps 5 % of its scarcest resource free"},
+    {"reserve",
+     "Ask for less (--cpu-millis, --memory-mib, --disk-mib, --pids) or wait: a node keeps 5 % of each resource free"},
 };
 
 std::string capacity_advice(const client::Failure& failure) {
@@ -52,6 +53,8 @@ std::string advice(const client::Failure& failure) {
     if (failure.code == "no_capacity") return capacity_advice(failure);
     if (failure.status == 401) return "Set SANDBOX_TOKEN to this server's API token";
     const auto& message = failure.error.message();
+    if (failure.status == 404 && message == "there is no such path")
+        return "Is the server's address right, with its path prefix if it has one? `sandbox config show` tells it";
     // The TLS layer has no code of its own; these are the sentences that it has.
     if (failure.code.empty() && message.find("certificate") != std::string::npos)
         return "Where the server's certificate is of an authority of your own, name that with --ca-file or "

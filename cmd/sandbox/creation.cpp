@@ -2,16 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <sandbox/client/refusal.hpp>
+#include <sandbox/domain/shortage.hpp>
+
 #include "operations.hpp"
 #include "text.hpp"
 
 namespace sandbox::cli {
+namespace {
+
+/// A refusal says how many nodes are too full, not of what.
+Task<void> name_shortage(client::Client& client, client::Failure& failure, const domain::SandboxSpec& spec) {
+    auto nodes = co_await client.nodes(in(kRequestTime));
+    const auto what = nodes ? domain::short_resources(*nodes, spec.resources) : std::string();
+    if (what.empty()) co_return;
+    const auto& refused = failure.error;
+    failure.error = Error(refused.code(), fmt::format("{}. Short is {}", refused.message(), what))
+                        .with_details(std::string(refused.details()));
+}
+
+}  // namespace
 
 Task<client::Answer<api::SandboxAndOperation>> request_sandbox(Session& session, client::Client& client,
                                                                const domain::SandboxSpec& spec) {
     auto request = client.create(spec, session.new_idempotency_key(), 0, in(kRequestTime));
     auto describe = [](const api::SandboxAndOperation& created) { return pending_create(created.operation); };
-    co_return co_await start<client::Answer<api::SandboxAndOperation>>(session, std::move(request), describe);
+    auto created = co_await start<client::Answer<api::SandboxAndOperation>>(session, std::move(request), describe);
+    if (!created && client::asked_for_too_much(created.error())) co_await name_shortage(client, created.error(), spec);
+    co_return created;
 }
 
 Task<client::Answer<api::SandboxAndOperation>> wait_until_created(Session& session, client::Client& client,

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// On a terminal the phase is shown, so the rounds are short; elsewhere one request waits as long as it may.
-constexpr int kRoundOnTerminal = 2;
+constexpr int kRoundOnTerminal = 1;
 constexpr int kRoundElsewhere = 30;
 
 /// The stream as the command wrote it: the exact bytes where the text could not hold them.

@@ -45,9 +45,9 @@ struct Asked {
 Result<Asked> read(const nlohmann::json& arguments, const Options& options) {
     Arguments given(arguments);
     Asked asked;
-    const auto name = given.string("agent");
-    asked.profile = domain::find_agent(name);
-    if (asked.profile == nullptr && !name.empty())
+    const auto* agent = given.field("agent");
+    asked.profile = domain::find_agent(given.string("agent"));
+    if (asked.profile == nullptr && agent != nullptr && agent->is_string())
         given.problem("agent", fmt::format("must be one of {}", fmt::join(agent_names(), ", ")));
     const auto tenant = given.tenant(options);
     const auto image = given.optional_string("image");
@@ -61,7 +61,6 @@ Result<Asked> read(const nlohmann::json& arguments, const Options& options) {
         given.problem("image", "is required: this agent has no image of its own");
     if (!asked.wait && !args.empty())
         given.problem("wait", "may only be false without args: an agent's command is always waited for");
-    if (asked.profile == nullptr && name.empty() && given.has("agent")) given.problem("agent", "must not be empty");
     if (auto ended = given.end(); !ended) return fail(ended.error());
 
     asked.spec = domain::agent_spec(*asked.profile, image ? *image : *asked.profile->default_image, std::move(env));
@@ -101,7 +100,7 @@ Task<ToolResult> run(Bridge& bridge, Call& call, nlohmann::json arguments) {
 
     auto operation = co_await run_command(bridge, call, created->sandbox.id, std::move(*asked->command), true);
     if (!operation) {
-        make_error(result, explain(operation.error(), "run the agent"));
+        make_error(result, explain(operation.error(), "run the agent", Sought::sandbox));
         co_return result;
     }
     const auto ran = account(*operation, max_output, "agent_operation");

@@ -93,7 +93,8 @@ Json input(const Options& options) {
         {"required_labels", text_map("Labels that the host must have")},
         {"preferred_region", text("A region of hosts to prefer")},
         {"anti_affinity_keys", texts("Labels whose equals are kept on different hosts")},
-        {"exposures", list("Ports to publish on the internet, only when the user asked for it", std::move(exposure))},
+        {"exposures",
+         list("Ports to publish on the internet. Not available in this version: leave it out", std::move(exposure))},
         {"wait", boolean("Wait until it runs; false answers at once with an operation to wait for", true)}};
     return with_tenant(options, std::move(all), 1);
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <sandbox/base/text.hpp>
+
 #include "../arguments.hpp"
 #include "../schema.hpp"
 #include "../steps.hpp"
@@ -24,7 +26,7 @@ Result<Look> read_look(const nlohmann::json& arguments, const Options& options) 
     Arguments given(arguments);
     Look asked;
     asked.id = given.id<domain::OperationId>("operation_id");
-    if (given.has("stream")) asked.stream = given.enumeration<Stream>("stream", kStreams, std::nullopt);
+    if (given.has("stream")) asked.stream = given.enumeration<Stream>("stream", kStreams, Stream::out);
     asked.offset = given.integer_or("offset", 0, kMostOffset, 0);
     asked.limit = given.integer_or("limit", 1, kMostPage, static_cast<std::int64_t>(options.max_output));
     if (!asked.stream && (given.has("offset") || given.has("limit")))
@@ -49,8 +51,13 @@ ToolResult page(const domain::Operation& operation, const Look& asked) {
     ToolResult result;
     nlohmann::json json = operation;
     auto& output = json["output"];
-    for (const auto* name : {"stdout", "stderr"}) output[name] = name == to_text(stream) ? part.text : "";
+    const bool is_text = is_utf8(part.bytes);
+    const auto encoded = is_text ? std::string() : base64_encode(part.bytes);
+    for (const auto* name : {"stdout", "stderr"}) output[name] = "";
     for (const auto* name : {"stdout_base64", "stderr_base64"}) output[name] = nullptr;
+    const std::string name(to_text(stream));
+    output[name] = to_utf8(part.bytes);
+    if (!is_text) output[name + "_base64"] = encoded;
     result.structure["operation"] = std::move(json);
     result.structure["page"] = {{"stream", to_text(stream)},
                                 {"offset", part.offset},
@@ -58,9 +65,9 @@ ToolResult page(const domain::Operation& operation, const Look& asked) {
                                 {"kept_bytes", bytes.size()},
                                 {"next_offset", more ? nlohmann::json(part.end) : nlohmann::json()}};
     result.text = fmt::format(
-        "{} of operation {}, bytes {} to {} of {}{}\n\n{}", to_text(stream), operation.id.text(), part.offset, part.end,
+        "{} of operation {}, bytes {} to {} of {}{}{}\n\n{}", name, operation.id.text(), part.offset, part.end,
         bytes.size(), more ? fmt::format("; read on with offset {}", part.end) : std::string("; this is its end"),
-        part.text);
+        is_text ? "" : "; these are no text: they are shown as base64", is_text ? part.bytes : encoded);
     return result;
 }
 
@@ -68,7 +75,7 @@ Task<ToolResult> look(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
     auto asked = read_look(arguments, bridge.options());
     if (!asked) co_return bad_arguments(asked.error());
     auto operation = co_await bridge.client().operation(asked->id, 0, in(kRequestTime));
-    if (!operation) co_return failed(operation.error(), "look at the operation");
+    if (!operation) co_return failed(operation.error(), "look at the operation", Sought::operation);
     if (asked->stream) co_return page(*operation, *asked);
     co_return account(*operation, bridge.options().max_output);
 }
@@ -83,27 +90,29 @@ Task<ToolResult> wait(Bridge& bridge, Call& call, nlohmann::json arguments) {
         const auto what = fmt::format("waiting for the {}", domain::to_text(operation->kind));
         operation = co_await wait_for(bridge, call, std::move(*operation), limit, what);
     }
-    if (!operation) co_return failed(operation.error(), "wait for the operation");
+    if (!operation) co_return failed(operation.error(), "wait for the operation", Sought::operation);
     co_return account(*operation, bridge.options().max_output);
 }
 
 Json look_input(const Options& options) {
     using namespace schema;
-    return object({{"operation_id", id("The operation's id")},
-                   {"stream", one_of("Show part of this stream of a command that has ended, in place of everything",
-                                     {"stdout", "stderr"})},
-                   {"offset", number("Where that part begins, in bytes", 0, kMostOffset, 0)},
-                   {"limit", number("How much of it to show, in bytes", 1, kMostPage,
-                                    static_cast<std::int64_t>(options.max_output))}},
-                  1);
+    return object(
+        {{"operation_id", id("The operation's id")},
+         {"stream",
+          one_of("Show part of this stream of a command that has ended, in place of everything", {"stdout", "stderr"})},
+         {"offset",
+          number("Where that part begins, in bytes; within a character it begins with that", 0, kMostOffset, 0)},
+         {"limit",
+          number("How much of it to show, in bytes", 1, kMostPage, static_cast<std::int64_t>(options.max_output))}},
+        1);
 }
 
 Json look_output() {
     using namespace schema;
     auto page = object("Which part of the stream this is; only there with `stream`",
                        {{"stream", one_of("", {"stdout", "stderr"})},
-                        {"offset", number("", 0, kMostOffset)},
-                        {"bytes", number("", 0, kMostOffset)},
+                        {"offset", number("Where it begins", 0, kMostOffset)},
+                        {"bytes", number("As many of the stream's bytes as are in it", 0, kMostOffset)},
                         {"kept_bytes", number("As many as can be read", 0, kMostOffset)},
                         {"next_offset", or_null("Where the next part begins; null at the end")}},
                        5);
@@ -126,7 +135,7 @@ Tool operation_tool() {
         .title = "Look at an operation",
         .description =
             "Shows how far an operation is and what it left, without waiting. With `stream` it pages through output "
-            "that was too long to be shown.",
+            "that was too long to be shown; what is no text comes as base64, byte for byte.",
         .hints = {.read_only = true, .idempotent = true},
         .input = look_input,
         .output = look_output,

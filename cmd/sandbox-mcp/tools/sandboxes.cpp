@@ -23,7 +23,7 @@ Task<ToolResult> health(Bridge& bridge, Call& /*call*/, nlohmann::json arguments
     Arguments given(arguments);
     if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     auto answer = co_await bridge.client().health(in(kRequestTime));
-    if (!answer) co_return failed(answer.error(), "ask for the server's health");
+    if (!answer) co_return failed(answer.error(), "ask for the server's health", Sought::nothing);
     ToolResult result;
     result.structure["health"] = *answer;
     result.text = fmt::format("The server is {} (version {}, store {}). Public tunnels are {}.", answer->status,
@@ -40,7 +40,7 @@ Task<ToolResult> list(Bridge& bridge, Call& /*call*/, nlohmann::json arguments) 
         .tenant = tenant, .states = {}, .limit = kMostListed, .cursor = std::nullopt, .sandbox_id = std::nullopt};
     if (!include_ended) query.states = {"scheduled", "creating", "running", "stopping"};
     auto answer = co_await bridge.client().sandboxes(std::move(query), in(kRequestTime));
-    if (!answer) co_return failed(answer.error(), "list the sandboxes");
+    if (!answer) co_return failed(answer.error(), "list the sandboxes", Sought::nothing);
 
     ToolResult result;
     auto& sandboxes = result.structure["sandboxes"] = nlohmann::json::array();
@@ -65,7 +65,7 @@ Task<ToolResult> inspect(Bridge& bridge, Call& /*call*/, nlohmann::json argument
     const auto id = given.id<domain::SandboxId>("sandbox_id");
     if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     auto sandbox = co_await bridge.client().sandbox(id, in(kRequestTime));
-    if (!sandbox) co_return failed(sandbox.error(), "inspect the sandbox");
+    if (!sandbox) co_return failed(sandbox.error(), "inspect the sandbox", Sought::sandbox);
     bridge.saw(*sandbox);
     ToolResult result;
     result.structure["sandbox"] = shown(*sandbox);
@@ -93,7 +93,7 @@ Task<ToolResult> extend(Bridge& bridge, Call& /*call*/, nlohmann::json arguments
     const auto ttl = given.integer("ttl_seconds", domain::kLeastTtlSeconds, domain::kMostTtlSeconds);
     if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     auto sandbox = co_await bridge.client().extend(id, ttl, in(kRequestTime));
-    if (!sandbox) co_return failed(sandbox.error(), "extend the sandbox");
+    if (!sandbox) co_return failed(sandbox.error(), "extend the sandbox", Sought::sandbox);
     ToolResult result;
     result.structure["sandbox"] = shown(*sandbox);
     result.text = describe(*sandbox) + ".";
@@ -113,7 +113,7 @@ Task<ToolResult> destroy(Bridge& bridge, Call& call, nlohmann::json arguments) {
     const bool wait = given.boolean_or("wait", true);
     if (auto ended = given.end(); !ended) co_return bad_arguments(ended.error());
     auto operation = co_await bridge.client().destroy(id, 0, in(kRequestTime));
-    if (!operation) co_return failed(operation.error(), "delete the sandbox");
+    if (!operation) co_return failed(operation.error(), "delete the sandbox", Sought::sandbox);
     if (wait) {
         const auto started = *operation;
         operation = co_await wait_for(bridge, call, std::move(*operation), kLifecycleTime, "deleting the sandbox");

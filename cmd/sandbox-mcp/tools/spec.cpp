@@ -8,7 +8,8 @@ namespace sandbox::mcp {
 
 Json network_schema(std::string_view otherwise) {
     return schema::one_of(
-        "What it may reach: nothing; the internet without private networks; or everything the host reaches",
+        "What it may reach: nothing; what the operator allows, such as a proxy for packages; or the internet and "
+        "whatever its host's network leads to, but not the host itself",
         {"deny", "restricted", "open"}, otherwise);
 }
 

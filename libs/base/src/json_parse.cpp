@@ -54,7 +54,8 @@ public:
     bool end_object() override { return close(); }
     bool end_array() override { return close(); }
     bool key(string_t& name) override {
-        if (name.find('\0') != string_t::npos) return refuse(path(), "a field's name must not contain NUL");
+        if (name.find('\0') != string_t::npos && !nul_is_allowed_below(path()))
+            return refuse(path(), "a field's name must not contain NUL");
         if (open_.back()->contains(name)) return refuse(member_path(path(), name), "is given twice");
         key_ = std::move(name);
         return true;
@@ -115,9 +116,19 @@ private:
     [[nodiscard]] bool nul_is_allowed() const {
         if (may_hold_nul_.empty()) return false;
         auto path = next_path();
+        if (nul_is_allowed_below(this->path())) return true;
         return std::ranges::any_of(may_hold_nul_, [&](std::string_view end) {
             if (!path.ends_with(end)) return false;
             return path.size() == end.size() || path[path.size() - end.size() - 1] == '.';
+        });
+    }
+    /// Whether all is allowed to hold NUL that is in this container.
+    [[nodiscard]] bool nul_is_allowed_below(std::string_view container) const {
+        return std::ranges::any_of(may_hold_nul_, [&](std::string_view all) {
+            if (!all.ends_with(".*")) return false;
+            all.remove_suffix(2);
+            if (!container.starts_with(all)) return false;
+            return container.size() == all.size() || container[all.size()] == '.' || container[all.size()] == '[';
         });
     }
     bool refuse(std::string_view where, std::string_view what) {

@@ -70,6 +70,7 @@ TEST_F(SetupClient, registers_the_bridge_with_its_path_and_server_and_without_th
                                       " --env=SANDBOX_TOKEN=$SANDBOX_TOKEN sandbox " + bridge + "\n");
     EXPECT_EQ(file(".codex/config.toml"),
               "[mcp_servers.sandbox]\nenv_vars = [\"SANDBOX_TOKEN\"]\ntool_timeout_sec = 960\ncommand = \"x\"\n");
+    EXPECT_THAT(ended.out, HasSubstr("GEMINI_CLI_TRUST_WORKSPACE=true")) << "it starts nothing elsewhere";
     EXPECT_THAT(ended.out + ended.err, Not(HasSubstr("s3cr3t")));
     EXPECT_TRUE(fs::exists(home_.path() + "/.claude/skills/sandbox-platform/SKILL.md"));
 }

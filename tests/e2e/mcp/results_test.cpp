@@ -1,4 +1,6 @@
 // What a model is shown: complete both as text and as structure, cut where it is long, and without secrets.
+#include <sandbox/base/text.hpp>
+
 #include "mcp_fixture.hpp"
 
 namespace sandbox::test {
@@ -128,6 +130,45 @@ TEST_F(Results, output_that_is_no_text_is_shown_as_text_and_kept_exactly) {
     EXPECT_EQ(output["stdout_base64"], "Yf9iAGM=");
 }
 
+/// All pages of the operation's standard output, each with the bytes that it says it has.
+std::string paged(McpProgram& bridge, const json& operation, std::int64_t limit) {
+    std::string whole;
+    for (json offset = 0; !offset.is_null();) {
+        const auto result =
+            bridge.tool("sandbox_operation",
+                        {{"operation_id", operation}, {"stream", "stdout"}, {"offset", offset}, {"limit", limit}});
+        const auto& page = result["structuredContent"]["page"];
+        const auto& output = result["structuredContent"]["operation"]["output"];
+        const auto bytes = output["stdout_base64"].is_null()
+                               ? output["stdout"].get<std::string>()
+                               : base64_decode(output["stdout_base64"].get<std::string>()).value();
+        EXPECT_EQ(page["offset"], offset);
+        EXPECT_EQ(page["bytes"], bytes.size());
+        whole += bytes;
+        offset = page["next_offset"];
+    }
+    return whole;
+}
+
+TEST_F(Results, long_output_that_is_no_text_can_be_read_back_exactly) {
+    const auto result = exec(sandbox(), "printf '\\200\\201AB'; head -c 20000 /dev/zero | tr '\\0' '\\377'");
+    const auto& operation = result["structuredContent"]["operation"];
+    EXPECT_EQ(operation["output"]["stdout_base64"], nullptr);
+    EXPECT_THAT(text_of(result), HasSubstr("the exact bytes come as base64"));
+    const auto read =
+        bridge.result("resources/read", {{"uri", "sandbox://operations/" + operation["id"].get<std::string>()}});
+    EXPECT_THAT(read["contents"][0]["text"].get<std::string>(), HasSubstr("the exact bytes come as base64"));
+
+    const auto expected =
+        "\x80\x81"
+        "AB" +
+        std::string(20000, '\xff');
+    for (const std::int64_t limit : {999, 20000, 1'000'000}) EXPECT_EQ(paged(bridge, operation["id"], limit), expected);
+    const auto first =
+        bridge.tool("sandbox_operation", {{"operation_id", operation["id"]}, {"stream", "stdout"}, {"limit", 4}});
+    EXPECT_THAT(text_of(first), HasSubstr(base64_encode(expected.substr(0, 4)))) << "for who sees only the text";
+}
+
 class Secrets : public McpTest {
 protected:
     Secrets()
@@ -165,7 +206,9 @@ TEST_F(Results, what_is_not_there_is_an_error_that_says_so) {
         EXPECT_EQ(result["isError"], true);
         EXPECT_THAT(text_of(result), HasSubstr("sandbox_list"));
     }
-    EXPECT_EQ(bridge.tool("sandbox_wait", {{"operation_id", nobody}})["isError"], true);
+    const auto no_operation = bridge.tool("sandbox_wait", {{"operation_id", nobody}});
+    EXPECT_EQ(no_operation["isError"], true);
+    EXPECT_THAT(text_of(no_operation), HasSubstr("operation.id"));
     const auto uri = "sandbox://sandboxes/" + nobody.get<std::string>();
     EXPECT_EQ(bridge.error("resources/read", {{"uri", uri}})["code"], -32002);
     EXPECT_EQ(bridge.error("resources/read", july_2026({{"uri", uri}}))["code"], -32602);
@@ -177,6 +220,23 @@ TEST_F(Results, no_capacity_names_what_is_short_and_warns_not_to_weaken_isolatio
     EXPECT_THAT(text_of(result), HasSubstr("memory_mib (100000000 asked"));
     EXPECT_THAT(text_of(result), Not(HasSubstr("cpu_millis")));
     EXPECT_THAT(text_of(result), HasSubstr("Do not weaken isolation"));
+}
+
+// A create that leaves less than a host keeps in reserve.
+TEST_F(Results, no_capacity_because_of_the_reserve_names_what_is_short) {
+    const auto node = get("/v1/nodes")["nodes"][0];
+    // As much as there is but for half of the reserve: what the host itself uses meanwhile makes no difference.
+    const auto memory = node["capacity"]["available"]["memory_mib"].get<std::int64_t>() -
+                        node["capacity"]["total"]["memory_mib"].get<std::int64_t>() / 40;
+    const auto result = bridge.tool("sandbox_create", small({{"memory_mib", memory}}));
+    EXPECT_EQ(result["isError"], true);
+    EXPECT_THAT(text_of(result), HasSubstr("in reserve; short is memory_mib (" + std::to_string(memory)));
+}
+
+TEST_F(Results, a_create_with_exposures_is_refused_without_advice_to_try_again) {
+    const auto result = bridge.tool("sandbox_create", small({{"exposures", json::array({{{"container_port", 80}}})}}));
+    EXPECT_THAT(text_of(result), HasSubstr("not available in this version"));
+    EXPECT_THAT(text_of(result), Not(HasSubstr("ry again")));
 }
 
 TEST_F(Results, a_create_that_fails_is_an_error_with_the_sandbox_and_its_operation) {

@@ -8,6 +8,7 @@
 namespace sandbox::test {
 namespace {
 
+using namespace std::string_literals;
 using nlohmann::json;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -102,6 +103,15 @@ TEST_F(Malformed, notifications_are_never_answered_known_or_not) {
                    "\n");
     expect_silence(R"({"jsonrpc":"2.0","method":"notifications/roots/list_changed"})"
                    "\n");
+    const auto deep = std::string(100, '[') + std::string(100, ']');
+    for (const auto& params : {std::string(R"({"a":"\u0000"})"), std::string(R"({"a":1,"a":2})"), deep,
+                               "{\"a\":" + deep + "}", R"({"name":"sandbox_exec","arguments":{"argv":["\u0000"]}})"s})
+        for (const auto* method : {"no/such", "tools/call", "notifications/cancelled", "notifications/initialized"})
+            expect_silence(R"({"jsonrpc":"2.0","method":")"s + method + R"(","params":)" + params + "}\n");
+    for (const auto* wrong : {R"({"jsonrpc":"1.0","method":"ping"})", R"({"method":"ping"})",
+                              R"({"jsonrpc":2.0,"method":"tools/list","params":{}})",
+                              R"({"jsonrpc":null,"method":"no/such","params":{"a":"\u0000"}})"})
+        expect_silence(wrong + "\n"s);
     for (const auto* params :
          {"{}", "[]", R"({"requestId":"unknown"})", R"({"requestId":null})", R"({"requestId":{}})"})
         expect_silence(std::string(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":)") + params +
@@ -112,6 +122,8 @@ TEST_F(Malformed, answers_to_questions_that_were_never_asked_are_ignored) {
     expect_silence(R"({"jsonrpc":"2.0","id":1,"result":{}})"
                    "\n");
     expect_silence(R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"}})"
+                   "\n");
+    expect_silence(R"({"jsonrpc":"2.0","id":1,"result":{"a":"\u0000"}})"
                    "\n");
 }
 
@@ -157,6 +169,21 @@ TEST_F(Malformed, a_malformed_call_is_invalid_and_bad_arguments_are_an_error_for
          {"{}", R"({"name":7})", R"({"name":"no_such_tool"})", R"({"name":"sandbox_agent_list","arguments":[]})",
           R"({"name":"sandbox_agent_list","arguments":"x"})"})
         expect(std::string(R"({"jsonrpc":"2.0","id":"a","method":"tools/call","params":)") + params + "}", -32602, "a");
+
+    const json id = "00000000-0000-7000-8000-000000000000";
+    const std::string nul("x\0y", 3);
+    const auto text_for = [&](const json& arguments) {
+        const auto refused = bridge.tool("sandbox_exec", arguments);
+        EXPECT_EQ(refused["isError"], true);
+        return refused["content"][0]["text"].get<std::string>();
+    };
+    EXPECT_THAT(text_for({{"sandbox_id", id}, {"argv", {"a", nul}}}),
+                ::testing::HasSubstr("do not fit: argv[1]: must not hold a NUL character. Nothing was done"));
+    EXPECT_THAT(text_for({{"sandbox_id", id}, {"argv", {"a"}}, {"cwd", nul}}), ::testing::HasSubstr("cwd: must not"));
+    EXPECT_THAT(text_for({{"sandbox_id", id}, {"argv", {"a"}}, {"env", {{nul, "v"}}}}), ::testing::HasSubstr("env["));
+    EXPECT_THAT(text_for({{"sandbox_id", id}, {"argv", {"a"}}, {nul, "v"}}), ::testing::HasSubstr("unknown field"));
+    EXPECT_THAT(text_for({{"sandbox_id", id}, {"argv", {"a"}}, {"stdin", nul}}),
+                ::testing::HasSubstr("does not answer"));
 
     const auto result = bridge.tool("sandbox_inspect", {{"sandbox_id", "nonsense"}, {"sandbox", 1}});
     EXPECT_EQ(result["isError"], true);

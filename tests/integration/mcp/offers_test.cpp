@@ -148,6 +148,39 @@ TEST_F(Offers, whole_numbers_with_a_fraction_are_integers) {
     EXPECT_THAT(text_of(half), HasSubstr("ttl_seconds: must be an integer"));
 }
 
+/// A value of another type than the schema says.
+json misfit(const json& schema) {
+    return schema.value("type", "") == "string" ? json(5) : json("wrong");
+}
+
+// Each property of each tool: a value that the schema does not allow is refused, with one sentence.
+TEST_F(Offers, what_the_schema_does_not_allow_is_refused_once) {
+    for (const auto& tool : bridge.result("tools/list")["tools"])
+        for (const auto& [property, schema] : tool["inputSchema"]["properties"].items())
+            for (const auto& value : {json(), misfit(schema)}) {
+                const auto name = tool["name"].get<std::string>();
+                const auto result = bridge.tool(name, {{property, value}});
+                const auto text = text_of(result);
+                EXPECT_EQ(result["isError"], true) << name << " " << property;
+                std::size_t times = 0;
+                for (const std::string before : {"fit: ", "; "})
+                    times += text.find(before + property + ": ") == std::string::npos ? 0 : 1;
+                EXPECT_EQ(times, 1U) << name << " " << property << ": " << text;
+                EXPECT_EQ(text.rfind("; " + property + ": "), text.find("; " + property + ": ")) << text;
+            }
+}
+
+TEST_F(Offers, null_is_no_value_of_an_argument_however_deep) {
+    const json id = "00000000-0000-7000-8000-000000000000";
+    EXPECT_THAT(
+        text_of(bridge.tool("sandbox_exec", {{"sandbox_id", id}, {"argv", {"true"}}, {"timeout_seconds", nullptr}})),
+        HasSubstr("timeout_seconds: must not be null: leave it out instead"));
+    const json exposure{{"container_port", 80}, {"subdomain", nullptr}};
+    EXPECT_THAT(text_of(bridge.tool("sandbox_create",
+                                    {{"tenant", "t"}, {"image", "i"}, {"exposures", json::array({exposure})}})),
+                HasSubstr("exposures[0].subdomain: must not be null"));
+}
+
 TEST_F(Offers, an_agent_run_without_waiting_takes_no_arguments_for_the_agent) {
     const auto result = bridge.tool("sandbox_agent_run",
                                     {{"agent", "codex"}, {"tenant", "t"}, {"args", {"exec", "hi"}}, {"wait", false}});
@@ -188,6 +221,16 @@ TEST_F(Offers, capabilities_that_are_true_of_this_build) {
          {"protocols", "domain_and_tls", "url_scheme", "client_must_use_returned_url", "authentication"})
         EXPECT_TRUE(capabilities["public_tunnels"].contains(key)) << key;
     EXPECT_EQ(capabilities["network_modes"], json::array({"deny", "restricted", "open"}));
+    EXPECT_THAT(capabilities["runtime"].get<std::string>(), HasSubstr("driver"));
+    EXPECT_THAT(capabilities["runtime"].get<std::string>(), HasSubstr("Docker"));
+    EXPECT_THAT(capabilities["not_implemented"], ::testing::Not(::testing::Contains("micro-VM runtime")))
+        << "an operator's driver may offer it";
+
+    const auto workflow = bridge.result("resources/read", {{"uri", "sandbox://workflow"}})["contents"][0]["text"];
+    EXPECT_THAT(workflow.get<std::string>(), HasSubstr("running in the background"));
+    for (const auto& tool : bridge.result("tools/list")["tools"])
+        if (tool["name"] == "sandbox_exec")
+            EXPECT_THAT(tool["description"].get<std::string>(), HasSubstr("running in the background"));
 }
 
 TEST_F(Offers, two_prompts_with_a_plan_each) {

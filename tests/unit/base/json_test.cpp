@@ -70,6 +70,17 @@ TEST(ParseJson, lets_nul_pass_where_it_is_told_to) {
     EXPECT_FALSE(parse_json(R"({"stdout": "\u0000"})", kOutput));
     EXPECT_FALSE(parse_json(R"({"my_output": {"stdout": "\u0000"}})", kOutput));
     EXPECT_FALSE(parse_json(R"({"env": {"output.stdout": "\u0000"}})", kOutput));
+
+    constexpr std::string_view kBelow[] = {"params.arguments.*"};
+    for (const auto* below : {R"({"params": {"arguments": {"a": "\u0000", "b": ["\u0000", {"c": "\u0000"}]}}})",
+                              R"({"params": {"arguments": {"\u0000": {"\u0000": "\u0000"}}}})",
+                              R"({"params": {"arguments": {"a b": "\u0000"}}})"})
+        EXPECT_TRUE(parse_json(below, kBelow)) << below;
+    for (const auto* beside :
+         {R"({"params": {"arguments": "\u0000"}})", R"({"params": {"arguments2": {"a": "\u0000"}}})",
+          R"({"params": {"\u0000": 1}})", R"({"x": {"params": {"arguments": {"a": "\u0000"}}}})",
+          R"({"params.arguments": {"a": "\u0000"}})", R"({"params": {"a": {"b": "\u0000"}}})"})
+        EXPECT_FALSE(parse_json(beside, kBelow)) << beside;
 }
 
 TEST(ParseJson, refuses_bytes_that_are_not_utf8) {

@@ -34,6 +34,13 @@ TEST(Report, hints_at_what_helps) {
     EXPECT_EQ(message_of(answered(404, "not_found")), "the token is missing or wrong");
 }
 
+// A prefix too many, or one too few.
+TEST(Report, asks_for_the_address_when_the_server_knows_no_such_path) {
+    const client::Failure failure{
+        .error = Error(Code::not_found, "there is no such path"), .code = "not_found", .request_id = "", .status = 404};
+    EXPECT_THAT(message_of(failure), HasSubstr("`sandbox config show`"));
+}
+
 client::Failure connection_failed(std::string message) {
     return {.error = Error(Code::unavailable, std::move(message)), .code = "", .request_id = "", .status = 0};
 }

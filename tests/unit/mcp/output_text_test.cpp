@@ -1,4 +1,7 @@
+#include <array>
+#include <random>
 #include <results.hpp>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,42 +47,92 @@ TEST(Cut, does_not_split_characters_of_one_long_line) {
     }
 }
 
-TEST(Page, is_made_of_whole_characters_and_the_pages_make_the_whole) {
+/// All pages from the beginning on, each from where the last one said.
+std::vector<Page> pages_of(std::string_view bytes, std::size_t limit) {
+    std::vector<Page> pages;
+    for (std::size_t offset = 0; offset < bytes.size() && pages.size() <= bytes.size(); offset = pages.back().end) {
+        pages.push_back(page_of(bytes, offset, limit));
+        EXPECT_EQ(pages.back().offset, offset);
+        EXPECT_EQ(pages.back().bytes.size(), pages.back().end - offset);
+        EXPECT_GT(pages.back().end, offset);
+        EXPECT_LE(pages.back().bytes.size(), std::max<std::size_t>(limit, 4));
+    }
+    return pages;
+}
+std::string whole(const std::vector<Page>& pages) {
+    std::string all;
+    for (const auto& page : pages) all += page.bytes;
+    return all;
+}
+
+std::string random_text(std::mt19937& random, int characters) {
+    constexpr std::array<std::string_view, 6> kCharacters{"x", "\n", "é", "€", "\xf0\x9f\x98\x80", "\xed\x9f\xbf"};
     std::string text;
-    for (int i = 0; i < 200; ++i) text += i % 3 == 0 ? "€" : i % 3 == 1 ? "x" : "\xf0\x9f\x98\x80";
-    for (std::size_t limit = 1; limit < 12; ++limit) {
-        std::string whole;
-        std::size_t offset = 0;
-        while (offset < text.size()) {
-            const auto page = page_of(text, offset, limit);
-            ASSERT_GT(page.end, offset);
-            EXPECT_EQ(page.offset, offset);
-            EXPECT_LE(page.text.size(), std::max<std::size_t>(limit, 4));
-            whole += page.text;
-            offset = page.end;
-        }
-        EXPECT_EQ(whole, text) << limit;
+    while (characters-- > 0) text += kCharacters[random() % kCharacters.size()];
+    return text;
+}
+/// Of every kind: what can stand in a character, what can't, and whole characters between them.
+std::string random_bytes(std::mt19937& random, int pieces) {
+    std::string bytes;
+    while (pieces-- > 0) {
+        if (random() % 3 == 0)
+            bytes += random_text(random, 1);
+        else
+            bytes += static_cast<char>(random() % 2 == 0 ? 0x80 + random() % 0x80 : random() % 0x100);
+    }
+    return bytes;
+}
+
+TEST(Page, of_text_is_made_of_whole_characters_and_the_pages_make_the_whole) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 300; ++round) {
+        const auto text = random_text(random, static_cast<int>(random() % 100));
+        const auto pages = pages_of(text, 1 + random() % 40);
+        EXPECT_EQ(whole(pages), text);
+        for (const auto& page : pages) EXPECT_TRUE(is_utf8(page.bytes));
     }
 }
 
-TEST(Page, from_within_a_character_or_past_the_end) {
-    EXPECT_EQ(page_of("a€b", 2, 10).text, "b");
-    EXPECT_EQ(page_of("a€b", 2, 10).offset, 4U);
-    EXPECT_EQ(page_of("abc", 3, 10).text, "");
+TEST(Page, of_any_bytes_loses_and_repeats_none) {
+    std::mt19937 random(2);
+    for (int round = 0; round < 1000; ++round) {
+        const auto bytes = random_bytes(random, static_cast<int>(random() % 60));
+        EXPECT_EQ(whole(pages_of(bytes, 1 + random() % 20)), bytes);
+    }
+}
+
+// Whoever counts in steps of its own gets every byte too.
+TEST(Page, from_anywhere_begins_there_or_with_the_character_that_reaches_over_it) {
+    std::mt19937 random(3);
+    for (int round = 0; round < 1000; ++round) {
+        const auto bytes = random_bytes(random, 1 + static_cast<int>(random() % 60));
+        const auto offset = random() % bytes.size();
+        const auto page = page_of(bytes, offset, 4 + random() % 20);
+        EXPECT_LE(page.offset, offset);
+        EXPECT_GT(page.end, offset);
+        EXPECT_EQ(page.bytes, bytes.substr(page.offset, page.end - page.offset));
+    }
+    EXPECT_EQ(page_of("a€b", 2, 10).bytes, "€b");
+    EXPECT_EQ(page_of("a€b", 2, 10).offset, 1U);
+    EXPECT_EQ(page_of("\x80\x81"
+                      "AB",
+                      0, 10)
+                  .bytes,
+              "\x80\x81"
+              "AB");
+}
+
+TEST(Page, past_the_end_is_empty) {
+    EXPECT_EQ(page_of("abc", 3, 10).bytes, "");
     EXPECT_EQ(page_of("abc", 1000, 10).end, 3U);
     EXPECT_EQ(page_of("", 0, 10).end, 0U);
 }
 
-TEST(Page, of_bytes_that_are_no_text_goes_on) {
-    const std::string bytes(100, '\x80');
-    std::size_t offset = 0;
-    for (int i = 0; offset < bytes.size(); ++i) {
-        ASSERT_LT(i, 101);
-        const auto page = page_of(bytes, offset, 7);
-        ASSERT_GT(page.end, offset);
-        EXPECT_TRUE(is_utf8(page.text));
-        offset = page.end;
-    }
+TEST(Cut, of_bytes_that_are_no_text_says_where_the_exact_ones_are) {
+    const auto shown = cut(std::string(2000, '\xff'), 300, {}, Stream::out);
+    EXPECT_THAT(shown, ::testing::HasSubstr("offset 0"));
+    EXPECT_THAT(shown, ::testing::HasSubstr("base64"));
+    EXPECT_THAT(cut(numbers(2000), 300, {}, Stream::out), ::testing::Not(::testing::HasSubstr("base64")));
 }
 
 }  // namespace

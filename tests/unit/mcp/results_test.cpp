@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sandbox/base/text.hpp>
+
 namespace sandbox::mcp {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -35,6 +38,19 @@ TEST(Account, of_a_command_says_how_it_ended_before_what_it_wrote) {
     EXPECT_THAT(text({.exit_code = 139, .signal = 11}, "killed by signal 11"), HasSubstr("signal 11"));
     EXPECT_THAT(text({.exit_code = 1, .stdout_text = "x"}, "command exited with status 1"), HasSubstr("stdout:\nx\n"));
     EXPECT_THAT(text({.exit_code = 1}, "command exited with status 1"), HasSubstr("It wrote nothing"));
+}
+
+TEST(Account, of_output_that_is_no_text_says_where_the_exact_bytes_are) {
+    domain::Output output{.stdout_text = "\xef\xbf\xbd", .stdout_bytes = 1};
+    output.stdout_base64 = "/w==";
+    EXPECT_THAT(account(ended(output), 1000).text, AllOf(HasSubstr("base64"), HasSubstr("stream \"stdout\"")));
+    EXPECT_THAT(account(ended({.stdout_text = "x"}), 1000).text, Not(HasSubstr("base64")));
+
+    // Too much to be shown: what reads the structure alone is told as well.
+    output.stdout_base64 = base64_encode(std::string(2000, '\xff'));
+    const auto large = shown(ended(output), 1000)["output"];
+    EXPECT_EQ(large["stdout_base64"], nullptr);
+    EXPECT_THAT(large["stdout"].get<std::string>(), HasSubstr("the exact bytes come as base64"));
 }
 
 TEST(Account, of_what_has_not_ended_is_no_error_and_names_the_operation) {
@@ -91,29 +107,68 @@ client::Failure failure(unsigned status, std::string code, std::string message, 
 }
 
 TEST(Explain, tells_what_to_do_and_never_where_the_server_is) {
-    const auto away =
-        explain(failure(0, "", "can't connect to http://10.1.2.3:80: refused", Code::unavailable), "look");
+    const auto away = explain(failure(0, "", "can't connect to http://10.1.2.3:80: refused", Code::unavailable), "look",
+                              Sought::sandbox);
     EXPECT_THAT(away, HasSubstr("SANDBOX_URL"));
     EXPECT_THAT(away, Not(HasSubstr("10.1.2.3")));
-    EXPECT_THAT(explain(failure(401, "unauthorized", "no"), "look"), HasSubstr("SANDBOX_TOKEN"));
-    EXPECT_THAT(explain(failure(404, "not_found", "there is none"), "look"), HasSubstr("sandbox_list"));
-    EXPECT_THAT(explain(failure(409, "conflict", "it is stopped"), "run it"),
+    EXPECT_THAT(explain(failure(401, "unauthorized", "no"), "look", Sought::sandbox), HasSubstr("SANDBOX_TOKEN"));
+    EXPECT_THAT(explain(failure(404, "not_found", "there is none"), "look", Sought::sandbox),
+                HasSubstr("sandbox_list"));
+    EXPECT_THAT(explain(failure(409, "conflict", "it is stopped"), "run it", Sought::sandbox),
                 StartsWith("Can't run it: it is stopped."));
-    EXPECT_THAT(explain(failure(503, "unavailable", "away"), "look"), HasSubstr("(request r-1)"));
+    EXPECT_THAT(explain(failure(503, "unavailable", "away"), "look", Sought::sandbox), HasSubstr("(request r-1)"));
+}
+
+TEST(Explain, says_where_that_is_found_which_was_not) {
+    const auto none = failure(404, "not_found", "there is no operation 0199");
+    EXPECT_THAT(explain(none, "look", Sought::operation),
+                AllOf(HasSubstr("operation.id"), Not(HasSubstr("sandbox_list")), Not(HasSubstr("SANDBOX_URL"))));
+    EXPECT_THAT(explain(none, "look", Sought::sandbox),
+                AllOf(HasSubstr("sandbox_list"), Not(HasSubstr("SANDBOX_URL"))));
+}
+
+// Another prefix, another web server, an older controller.
+TEST(Explain, an_answer_that_is_not_the_apis_is_about_the_address) {
+    for (const auto& wrong :
+         {failure(404, "not_found", "there is no such path"),
+          failure(404, "not_found", "the server answered 404 Not Found"),
+          failure(302, "unavailable", "the server answered 302 Found; the address of the server is probably not right"),
+          failure(405, "method_not_allowed", "the server answered 405 Method Not Allowed"),
+          failure(200, "", "the server's answer could not be understood: not valid JSON")})
+        for (const auto sought : {Sought::nothing, Sought::sandbox, Sought::operation})
+            EXPECT_THAT(explain(wrong, "look", sought), AllOf(HasSubstr("SANDBOX_URL"), Not(HasSubstr("sandbox_list")),
+                                                              Not(HasSubstr("operation.id"))));
+    EXPECT_THAT(explain(failure(404, "not_found", "whatever"), "ask", Sought::nothing), HasSubstr("SANDBOX_URL"));
+}
+
+TEST(Explain, advises_to_try_again_only_what_may_come_right_by_itself) {
+    const auto again = [](unsigned status, const char* code, const char* message) {
+        return explain(failure(status, code, message), "create the sandbox", Sought::nothing);
+    };
+    EXPECT_THAT(again(503, "unavailable", "PostgreSQL went away"), HasSubstr("Try again in a moment."));
+    EXPECT_THAT(again(429, "rate_limited", "slower"), HasSubstr("Try again in a moment."));
+    EXPECT_THAT(
+        again(503, "unavailable", "tunnels are not available in this version: create the sandbox without exposures"),
+        AllOf(HasSubstr("without exposures"), Not(HasSubstr("ry again"))));
 }
 
 TEST(Explain, no_capacity_by_its_gates) {
     auto refused = failure(503, "no_capacity", "no node");
     refused.error = std::move(refused.error).with_details(R"({"nodes":3,"rejected":{"resources":2,"stale":1}})");
     EXPECT_THAT(
-        explain(refused, "create", "pids (9 asked, at most 5 free on a host)"),
+        explain(refused, "create", Sought::nothing, "pids (9 asked, at most 5 free on a host)"),
         HasSubstr("of the hosts, 2 short of CPU, memory, disk or processes, 1 silent for too long; short is pids"));
     refused.error = std::move(refused.error).with_details(R"({"nodes":0,"rejected":{}})");
-    EXPECT_THAT(explain(refused, "create"), HasSubstr("there are no hosts"));
+    EXPECT_THAT(explain(refused, "create", Sought::nothing), HasSubstr("there are no hosts"));
+    refused.error = std::move(refused.error).with_details(R"({"nodes":1,"rejected":{"reserve":1}})");
+    EXPECT_THAT(explain(refused, "create", Sought::nothing),
+                HasSubstr("ask for less cpu_millis, memory_mib, disk_mib"));
+    EXPECT_THAT(explain(refused, "create", Sought::nothing, "disk_mib (9 asked)"),
+                AllOf(HasSubstr("short is disk_mib (9 asked)"), HasSubstr("ask for less of what is short")));
     for (const auto* odd : {"", "{", "[]", R"({"rejected":7})", R"({"rejected":{"new_gate":1}})"}) {
         refused.error = Error(Code::resource_exhausted, "no node");
         refused.error = std::move(refused.error).with_details(odd);
-        EXPECT_THAT(explain(refused, "create"), HasSubstr("Do not weaken isolation"));
+        EXPECT_THAT(explain(refused, "create", Sought::nothing), HasSubstr("Do not weaken isolation"));
     }
 }
 

@@ -66,5 +66,18 @@ TEST_F(SessionTest, a_cancelled_call_frees_its_id_and_its_place_in_line) {
     EXPECT_EQ(session.calls(), 12U);
 }
 
+TEST_F(SessionTest, a_cancel_counts_whatever_else_is_in_it_and_is_not_answered) {
+    for (int i = 0; i < 3; ++i) call();
+    const auto cancel = [&](int request, const std::string& more) {
+        session.handle(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":")" +
+                       std::to_string(request) + R"(",)" + more + "}}");
+    };
+    cancel(last_id, R"("reason":"\u0000")");
+    EXPECT_EQ(session.calls(), 2U);
+    cancel(last_id - 1, R"("a":1,"a":2)");
+    EXPECT_EQ(session.calls(), 1U);
+    EXPECT_EQ(said.size(), 1U) << "the answer to initialize";
+}
+
 }  // namespace
 }  // namespace sandbox::mcp

@@ -18,7 +18,7 @@ namespace sandbox {
 /// Parses one JSON document strictly: well-formed UTF-8, depth at most 64, no key twice in an object, no NUL in a
 /// string or key, nothing after the document. Errors: invalid_argument with line and column or path.
 /// The output of commands is bytes and may hold NUL: `may_hold_nul` names such strings by the end of their path
-/// ("output.stdout" for operation.output.stdout too).
+/// ("output.stdout" for operation.output.stdout too), or all below a path from the top by "params.arguments.*".
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text,
                                                 std::span<const std::string_view> may_hold_nul = {});
 
