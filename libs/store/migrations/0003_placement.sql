@@ -54,12 +54,14 @@ end
 $$;
 
 -- Several at once: a node's ledger is locked until the transaction is on disk, which takes far longer than to change it.
+-- p_lock_timeout is in milliseconds: who asks does not wait for longer.
 create function place_all(p_requests jsonb, p_heartbeat_timeout interval, p_max_pressure real,
-                          p_reserve double precision)
+                          p_reserve double precision, p_lock_timeout integer)
 returns setof answer language plpgsql as $$
 declare
     r jsonb;
 begin
+    perform set_config('lock_timeout', p_lock_timeout::text, true);
     -- The keys before any ledger: another batch may hold a key that this one comes to, and want its ledger.
     perform pg_advisory_xact_lock(hashtext('sandbox place'), k.hash) from (
         select distinct hashtext(value ->> 'key') as hash from jsonb_array_elements(p_requests)

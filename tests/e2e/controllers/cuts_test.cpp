@@ -76,14 +76,10 @@ TEST_F(LockedNode, refuses_its_creates_within_seconds_while_all_else_goes_on) {
         const auto done = exec(i, there);
         EXPECT_EQ(done.status, 202U) << done.body;
         EXPECT_EQ(done.json()["operation"]["state"], "succeeded") << done.body;
-        // A controller takes creates to the database in batches: one that shares its batch is refused with it.
         const auto reply = create(i, "open");
-        if (reply.status == 201)
-            ++made;
-        else
-            EXPECT_EQ(reply.json()["code"], "unavailable") << reply.body;
+        EXPECT_EQ(reply.status, 201U) << reply.body;
+        if (reply.status == 201) ++made;
     }
-    EXPECT_GE(made, 4U);
     for (auto& one : creates) {
         const auto [reply, took] = one.get();
         EXPECT_EQ(reply.status, 503U) << reply.body;
