@@ -13,7 +13,7 @@
 /// which throws, before anybody owns the result. Two KiB for each connection that is lost in the middle of a statement.
 extern "C" const char*
 __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-    return "leak:pqxx::connection_base::exec_prepared\n";
+    return "leak:pqxx::connection_base::exec\nleak:pqxx::connection_base::register_prepared\n";
 }
 
 namespace sandbox::test {
