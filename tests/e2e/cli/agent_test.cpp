@@ -79,22 +79,13 @@ TEST_F(Agent, that_there_is_not_or_has_no_image_is_an_error_of_usage) {
     EXPECT_THAT(without.err, HasSubstr("--image"));
 }
 
-// The image must be built where the worker is, and the error says how: by a command that there is.
-TEST_F(Agent, names_the_command_that_builds_its_image) {
-    const auto unknown = run({"agent", "run", "claude", "--network", "deny", "--image", "sandbox-agent-nobody:local"});
-    EXPECT_EQ(unknown.status, 1);
-    EXPECT_THAT(unknown.err, HasSubstr("sandbox-agent-nobody:local is not on this host"));
-    EXPECT_THAT(unknown.err, testing::Not(HasSubstr("build-agent-image.sh")));
+// The image must be there. (How to build one of the project's own is a unit test's: they may all be here.)
+TEST_F(Agent, names_the_image_that_is_missing) {
+    const auto ended = run({"agent", "run", "claude", "--network", "deny", "--image", "sandbox-agent-nobody:local"});
 
-    for (const std::string agent : {"codex", "claude", "opencode", "pi"}) {
-        if (run_program({.argv = {"docker", "image", "inspect", "sandbox-agent-" + agent + ":local"}}).status == 0)
-            continue;
-        const auto missing = run({"agent", "run", agent, "--network", "deny"});
-        EXPECT_EQ(missing.status, 1);
-        EXPECT_THAT(missing.err, HasSubstr("./scripts/build-agent-image.sh " + agent));
-        return;
-    }
-    GTEST_SKIP() << "all agents' images are here";
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_THAT(ended.err, HasSubstr("sandbox-agent-nobody:local is not on this host"));
+    EXPECT_THAT(ended.err, testing::Not(HasSubstr("build-agent-image.sh")));
 }
 
 }  // namespace

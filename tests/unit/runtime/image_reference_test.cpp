@@ -7,6 +7,8 @@
 
 #include <sandbox/base/text.hpp>
 
+#include "docker/images.hpp"
+
 namespace sandbox::runtime::docker {
 namespace {
 
@@ -82,6 +84,19 @@ TEST(PullError, tells_three_causes_apart) {
     EXPECT_EQ(said(Code::cancelled, "x").code(), Code::cancelled);
     EXPECT_EQ(said(Code::unavailable, "no space left on device").message(),
               "image reg.example:5000/x:1: no space left on device");
+}
+
+// A missing image of the project's own is built where the worker is, by a command that there is.
+TEST(HowToBuild, names_only_what_can_be_built) {
+    for (const std::string agent : {"codex", "claude", "opencode", "pi"})
+        EXPECT_EQ(how_to_build("sandbox-agent-" + agent + ":local"),
+                  "; build it on the worker with ./scripts/build-agent-image.sh " + agent);
+    EXPECT_EQ(how_to_build("sandbox-base-busybox:local"),
+              "; build it on the worker with ./scripts/build-base-image.sh");
+    for (const auto* other :
+         {"sandbox-agent-nobody:local", "sandbox-agent-goose:local", "sandbox-agent-commandcode:local",
+          "sandbox-agent-claude-x:local", "sandbox-agent-:local", "mine:local", ""})
+        EXPECT_EQ(how_to_build(other), "") << other;
 }
 
 }  // namespace

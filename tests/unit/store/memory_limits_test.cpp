@@ -1,4 +1,5 @@
 // What only the memory store has: bounds on what it keeps, since nobody gives it more memory.
+#include <support/completion.hpp>
 #include <support/run_task.hpp>
 
 #include <gtest/gtest.h>
@@ -50,12 +51,7 @@ protected:
         return id;
     }
     void report(const domain::Assignment& assignment, const std::optional<domain::Output>& output) {
-        domain::Completion done;
-        done.assignment_id = assignment.id;
-        done.operation_id = assignment.operation_id;
-        done.sandbox_id = assignment.sandbox_id;
-        done.success = true;
-        done.attempt = assignment.attempt;
+        auto done = test::success_of(assignment);
         done.output = output;
         value(store_->complete(done, in(5s)));
     }

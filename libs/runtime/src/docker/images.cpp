@@ -57,7 +57,8 @@ Task<Result<void>> pull(Engine& engine, ImageReference image, std::chrono::secon
     co_return *running->result;
 }
 
-/// The project's own images are built where they are used; says how, for those that are ours.
+}  // namespace
+
 std::string how_to_build(std::string_view reference) {
     constexpr std::string_view kAgent = "sandbox-agent-";
     const auto name = reference.substr(0, reference.find(':'));
@@ -69,8 +70,6 @@ std::string how_to_build(std::string_view reference) {
     if (name.starts_with("sandbox-base-")) return "; build it on the worker with ./scripts/build-base-image.sh";
     return "";
 }
-
-}  // namespace
 
 Task<Result<Image>> provide_image(Engine& engine, std::string reference, std::chrono::seconds pull_timeout,
                                   std::shared_ptr<Creation> creation, PhaseSink phase, Deadline deadline) {

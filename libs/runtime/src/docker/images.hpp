@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <sandbox/async/task.hpp>
 #include <sandbox/base/error.hpp>
@@ -19,5 +20,9 @@ namespace sandbox::runtime::docker {
 [[nodiscard]] Task<Result<Image>> provide_image(Engine& engine, std::string reference,
                                                 std::chrono::seconds pull_timeout, std::shared_ptr<Creation> creation,
                                                 PhaseSink phase, Deadline deadline);
+
+/// The project's own images are built where they are used: "; build it on the worker with …" for those that there is a
+/// script for, else nothing.
+[[nodiscard]] std::string how_to_build(std::string_view reference);
 
 }  // namespace sandbox::runtime::docker
