@@ -181,6 +181,9 @@ void Exec::take(const Report& report, OutQueue& out) {
         case Report::Kind::cleared:
             cleared_ = true;
             break;
+        case Report::Kind::idle:
+            supervisor_idle_ = true;
+            break;
     }
 }
 
@@ -268,11 +271,17 @@ bool Exec::left_a_fork_bomb(const Limits& limits, bool refused) const {
     return limits.filled_by(descendants_of(supervisor_, list_processes()).size());
 }
 
-void Exec::let_go(Lingering& lingering, Leftovers& leftovers) {
-    if (supervisor_ != 0) lingering.add(supervisor_, std::move(control_), counts_before_.refused_processes);
-    if (failed_) return;  // nothing runs that could write
-    leftovers.add(output_.let_go());
-    leftovers.add(error_.let_go());
+std::optional<Spare> Exec::let_go(Lingering& lingering, Leftovers& leftovers) {
+    if (!failed_) {
+        leftovers.add(output_.let_go());
+        leftovers.add(error_.let_go());
+    }
+    if (supervisor_ == 0 || !control_) return std::nullopt;
+    // One that is to kill ends after that.
+    if (supervisor_idle_ && kill_reason_ == KillReason::none)
+        return Spare{.supervisor = supervisor_, .control = std::move(control_)};
+    lingering.add(supervisor_, std::move(control_), counts_before_.refused_processes);
+    return std::nullopt;
 }
 
 }  // namespace sandbox::guest

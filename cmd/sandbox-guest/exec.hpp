@@ -50,8 +50,8 @@ public:
         Exited exited;
     };
     [[nodiscard]] std::optional<Answer> answer(const Limits& limits);
-    /// After the answer: lets go of what still runs.
-    void let_go(Lingering& lingering, Leftovers& leftovers);
+    /// After the answer: lets go of what still runs. Its supervisor, when nothing does.
+    [[nodiscard]] std::optional<Spare> let_go(Lingering& lingering, Leftovers& leftovers);
 
     [[nodiscard]] const std::string& tail() const { return tail_; }
 
@@ -73,6 +73,7 @@ private:
     pid_t supervisor_;  // 0 once it is gone
     pid_t main_ = 0;    // 0 before it is known and once it has ended
     bool supervisor_reaped_ = false;
+    bool supervisor_idle_ = false;
     std::optional<int> orphan_status_;
     bool started_ = false;
     Fd control_;

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMuchUnsent = std::size_t{1024} * 1024;
 // A spare supervisor is no reason for a command to run out of processes.
 constexpr std::size_t kRoomForSpare = 16;
+// Within which the supervisor of a command that has ended and left nothing is a spare one.
+constexpr auto kSpareComesBack = 200ms;
 
 Fd take_signals() {
     sigset_t all;
@@ -55,7 +57,7 @@ void Guest::run() {
         leftovers_.handle(poller_);
         lingering_.handle(poller_, limits_);
         write_host();
-        if (wants_spare_) prepare_spare();
+        prepare_spare();
     }
 }
 
@@ -73,6 +75,7 @@ void Guest::watch() {
     for (auto& [id, connection] : connections_) connection.watch(poller_, out_);
     leftovers_.watch(poller_);
     lingering_.watch(poller_);
+    if (!spare_) poller_.wake_at(fork_spare_at_);
 }
 
 void Guest::read_host() {
@@ -180,11 +183,13 @@ void Guest::open_session(const HostHello& hello) {
     for (const auto& [id, frame] : unacknowledged_) out_.bytes().append(frame);
     if (command_status_.state != CommandStatus::State::none) report_command();
     append_frame(out_.bytes(), FrameType::ready, 0);
-    wants_spare_ = true;
+    fork_spare_at_ = SteadyClock::now();
 }
 
 void Guest::prepare_spare() {
-    wants_spare_ = false;
+    if (auto idle = lingering_.take_idle(); idle && !spare_) spare_ = std::move(idle);
+    if (!spare_ && SteadyClock::now() < fork_spare_at_) return;
+    fork_spare_at_ = kNever;
     if (spare_ || !limits_.has_room_for(kRoomForSpare)) return;
     oom_shield_.raise();
     auto spare = start_spare_supervisor(inheritance_);
@@ -201,8 +206,9 @@ std::unique_ptr<Exec> Guest::launch(std::uint64_t id, const std::expected<Start,
         return nullptr;
     }
     const auto counts = limits_.counts();
-    if (spare_ && give_start(*spare_, *start))
-        return std::make_unique<Exec>(id, *std::exchange(spare_, std::nullopt), *start, counts, tail_memory_);
+    if (auto spare = std::exchange(spare_, std::nullopt))
+        if (auto supervised = give_start(*spare, *start))
+            return std::make_unique<Exec>(id, std::move(*supervised), *start, counts, tail_memory_);
     oom_shield_.raise();
     auto supervised = start_supervisor(*start, inheritance_);
     oom_shield_.lower();
@@ -306,9 +312,8 @@ void Guest::turn_execs() {
         exec.handle(poller_, out_);
         if (const auto how = exec.answer(limits_)) {
             answer(exec.id(), *how);
-            exec.let_go(lingering_, leftovers_);
+            let_go(exec);
             next = execs_.erase(next);
-            wants_spare_ = true;
         } else {
             ++next;
         }
@@ -318,9 +323,15 @@ void Guest::turn_execs() {
     command_->handle(poller_, out_);
     if (const auto how = command_->answer(limits_)) {
         command_ended(*how);
-        command_->let_go(lingering_, leftovers_);
+        let_go(*command_);
         command_.reset();
     }
+}
+
+void Guest::let_go(Exec& exec) {
+    auto idle = exec.let_go(lingering_, leftovers_);
+    if (idle && !spare_) spare_ = std::move(idle);
+    fork_spare_at_ = SteadyClock::now() + kSpareComesBack;
 }
 
 void Guest::turn_connections() {

@@ -50,6 +50,7 @@ private:
                                                Failed& failed);
     void report_command();
     void prepare_spare();
+    void let_go(Exec& exec);
 
     void read_signals();
     void reap();
@@ -79,9 +80,9 @@ private:
     Leftovers leftovers_;
     Lingering lingering_;
 
-    // Made when there is time for it, used by the next start.
-    std::optional<Supervised> spare_;
-    bool wants_spare_ = false;
+    // The next start's. The supervisor of a command that has ended, as a rule; one is forked when none comes in time.
+    std::optional<Spare> spare_;
+    TimePoint fork_spare_at_ = kNever;
 
     std::unique_ptr<Exec> command_;
     CommandStatus command_status_;

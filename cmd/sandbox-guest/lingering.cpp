@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "process_tree.hpp"
-#include "supervisor.hpp"
 
 namespace sandbox::guest {
 
@@ -39,9 +38,8 @@ void Lingering::handle(const Poller& poller, const Limits& limits) {
     if (trees_.empty()) return;
     const auto now = SteadyClock::now();
     std::erase_if(trees_, [&](Tree& tree) {
-        // A supervisor ends by itself with the last of its processes.
         const auto slot = std::exchange(tree.slot, Poller::kNone);
-        if (poller.events(slot) != 0 && read_report(tree.control) == std::unexpected(NoReport::ever)) return true;
+        if (poller.events(slot) != 0 && has_ended(tree)) return true;
         if (now < tree.until) return false;
         send_command(tree.control, Command::release);
         return true;
@@ -49,6 +47,15 @@ void Lingering::handle(const Poller& poller, const Limits& limits) {
     if (now < next_look_) return;
     next_look_ = now + kBetweenLooks;
     kill_bombs(limits);
+}
+
+// The last of its processes has.
+bool Lingering::has_ended(Tree& tree) {
+    const auto report = read_report(tree.control);
+    if (!report) return report.error() == NoReport::ever;
+    if (report->kind != Report::Kind::idle) return false;
+    idle_ = Spare{.supervisor = tree.supervisor, .control = std::move(tree.control)};
+    return true;
 }
 
 void Lingering::kill_bombs(const Limits& limits) {

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "fd.hpp"
 #include "limits.hpp"
 #include "poller.hpp"
+#include "supervisor.hpp"
 
 namespace sandbox::guest {
 
@@ -20,6 +22,8 @@ public:
     void add(pid_t supervisor, Fd control, std::optional<std::uint64_t> refused_before);
     void watch(Poller& poller);
     void handle(const Poller& poller, const Limits& limits);
+    /// One below which nothing runs any more, if there is one; others that are so end.
+    [[nodiscard]] std::optional<Spare> take_idle() { return std::exchange(idle_, std::nullopt); }
 
 private:
     struct Tree {
@@ -29,10 +33,12 @@ private:
         TimePoint until{};
         Poller::Slot slot = Poller::kNone;
     };
+    [[nodiscard]] bool has_ended(Tree& tree);
     void kill_bombs(const Limits& limits);
 
     std::vector<Tree> trees_;
     TimePoint next_look_{};
+    std::optional<Spare> idle_;
 };
 
 }  // namespace sandbox::guest

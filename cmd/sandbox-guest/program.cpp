@@ -62,42 +62,38 @@ std::string reason(const std::string& path, int error) {
     }
 }
 
-// One try at one path. Comes back with errno; ENOENT then means that the file itself is missing, since a missing
-// interpreter is told apart by `found`.
+// What became of the paths. Of those where something is, the first one's reason; without any, the last one's.
 struct Attempt {
-    std::string path;
+    const std::string* path = nullptr;
     int error = ENOENT;
-    bool found = false;
+    bool found = false;  // a missing interpreter is told apart from a missing file
 };
 
-Attempt attempt(std::string path, char* const* argv, char* const* env) {
-    execve(path.c_str(), argv, env);
-    const int error = errno;
-    const bool missing = error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
-                         (error == ENOENT && access(path.c_str(), F_OK) != 0);
-    return {.path = std::move(path), .error = error, .found = !missing};
-}
-
-// As a shell looks: the first that can be run; else, of those that are there, the first one's reason.
-Attempt search(const std::string& program, std::string_view path, char* const* argv, char* const* env) {
+// As a shell looks: the first that can be run.
+Attempt try_all(const std::vector<std::string>& paths, char* const* argv, char* const* env) {
     Attempt best;
-    for (const auto part : std::views::split(path, ':')) {
-        const std::string_view folder(part.begin(), part.end());
-        auto tried = attempt((folder.empty() ? "." : std::string(folder)) + '/' + program, argv, env);
-        const bool look_on = !tried.found || tried.error == EACCES || tried.error == ENOENT;
-        if (!best.found && tried.found) best = std::move(tried);
-        if (!look_on) break;
+    for (const auto& path : paths) {
+        execve(path.c_str(), argv, env);
+        const int error = errno;
+        const bool missing = error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
+                             (error == ENOENT && access(path.c_str(), F_OK) != 0);
+        if (!best.found) best = {.path = &path, .error = error, .found = !missing};
+        if (!missing && error != EACCES && error != ENOENT) break;
     }
     return best;
 }
 
-void make_directories(std::string path, mode_t mode) {
-    for (auto at = path.find('/', kWorkspace.size() + 1); at != std::string::npos; at = path.find('/', at + 1)) {
-        path[at] = '\0';
-        mkdir(path.c_str(), 0755);
-        path[at] = '/';
+std::vector<std::string> paths_of(const std::string& program, const Environment& env) {
+    if (program.empty()) return {};
+    if (program.contains('/')) return {program};
+    auto path = value_of(env, "PATH");
+    if (path.empty()) path = kDefaultPath;
+    std::vector<std::string> paths;
+    for (const auto part : std::views::split(path, ':')) {
+        const std::string_view folder(part.begin(), part.end());
+        paths.push_back((folder.empty() ? "." : std::string(folder)) + '/' + program);
     }
-    mkdir(path.c_str(), mode);
+    return paths;
 }
 
 bool below_workspace(std::string_view path) {
@@ -131,29 +127,35 @@ std::string_view value_of(const Environment& env, std::string_view name) {
     return {};
 }
 
-void make_home_directories(const Environment& env) {
+std::vector<Directory> home_directories(const Environment& env) {
     constexpr std::array<std::string_view, 6> kNames{"HOME",          "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
                                                      "XDG_DATA_HOME", "XDG_STATE_HOME",  "XDG_RUNTIME_DIR"};
+    std::vector<Directory> directories;
     for (const auto name : kNames) {
         const auto path = value_of(env, name);
-        if (below_workspace(path)) make_directories(std::string(path), name == "XDG_RUNTIME_DIR" ? 0700 : 0755);
+        if (!below_workspace(path)) continue;
+        for (auto at = path.find('/', kWorkspace.size() + 1); at != std::string_view::npos; at = path.find('/', at + 1))
+            directories.push_back({.path = std::string(path.substr(0, at)), .mode = 0755});
+        directories.push_back({.path = std::string(path), .mode = name == "XDG_RUNTIME_DIR" ? 0700U : 0755U});
     }
+    return directories;
 }
 
 Program::Program(const Start& start, const Environment& sandbox_env)
-    : start_(start), env_(merge(sandbox_env, start.env)), argv_(pointers_to(start.argv)), envp_(pointers_to(env_)) {}
+    : start_(start),
+      env_(merge(sandbox_env, start.env)),
+      directories_(home_directories(env_)),
+      paths_(paths_of(start.argv.front(), env_)),
+      argv_(pointers_to(start.argv)),
+      envp_(pointers_to(env_)) {}
 
 Failed Program::run() const {
-    make_home_directories(env_);
+    for (const auto& directory : directories_) mkdir(directory.path.c_str(), directory.mode);
     if (auto failed = enter_directory(start_.cwd)) return *failed;
 
+    const auto last = try_all(paths_, argv_.data(), envp_.data());
     const auto& program = start_.argv.front();
     const bool by_path = program.contains('/');
-    auto path = value_of(env_, "PATH");
-    if (path.empty()) path = kDefaultPath;
-    const auto last = program.empty() ? Attempt{}
-                      : by_path       ? attempt(program, argv_.data(), envp_.data())
-                                      : search(program, path, argv_.data(), envp_.data());
     if (!last.found)
         return {.kind = Failure::not_found,
                 .error = last.error,
@@ -164,7 +166,7 @@ Failed Program::run() const {
                 .what = "program " + quoted(program) + " can't be run: out of processes"};
     return {.kind = Failure::cannot_run,
             .error = last.error,
-            .what = "program " + quoted(program) + " can't be run: " + reason(last.path, last.error)};
+            .what = "program " + quoted(program) + " can't be run: " + reason(*last.path, last.error)};
 }
 
 }  // namespace sandbox::guest

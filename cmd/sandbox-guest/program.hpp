@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 #include <sandbox/guest/messages.hpp>
@@ -17,12 +18,16 @@ using Environment = std::vector<std::string>;
 [[nodiscard]] Environment merge(const Environment& base, const Environment& changes);
 [[nodiscard]] std::string_view value_of(const Environment& env, std::string_view name);
 
-/// Makes the directories that HOME and the XDG variables name, where they are below /workspace. What can't be made is
-/// left to whoever needs it.
-void make_home_directories(const Environment& env);
+struct Directory {
+    std::string path;
+    mode_t mode = 0;
+};
+/// The directories that HOME and the XDG variables name, where they are below /workspace, parents first. They are made
+/// for each command; what can't be made is left to whoever needs it.
+[[nodiscard]] std::vector<Directory> home_directories(const Environment& env);
 
-/// A program about to be run, with all that takes memory done, so that run() can be called in a process that borrows
-/// its parent's. Neither `start` nor the texts in it may change or go before it.
+/// A program about to be run, with all that takes memory done: run() is called in a process that borrows its parent's,
+/// and what it took there would never be given back. Neither `start` nor the texts in it may change or go before it.
 class Program {
 public:
     Program(const Start& start, const Environment& sandbox_env);
@@ -34,6 +39,8 @@ public:
 private:
     const Start& start_;
     Environment env_;
+    std::vector<Directory> directories_;
+    std::vector<std::string> paths_;  // to try, one after the other
     std::vector<char*> argv_;
     std::vector<char*> envp_;
 };

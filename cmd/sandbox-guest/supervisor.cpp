@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -24,44 +25,6 @@ namespace sandbox::guest {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A report as it goes through the control socket and the status pipe, cut behind `what`.
-struct Packet {
-    Report::Kind kind{};
-    Failure failure{};
-    int number = 0;
-    std::array<char, kMaxWhat> what{};
-};
-constexpr std::size_t kPacketHead = offsetof(Packet, what);
-
-// A start that a spare supervisor can be given: one packet of what the socket takes on every system.
-constexpr std::size_t kMaxGivenStart = std::size_t{32} * 1024;
-
-struct Packed {
-    Packet packet;
-    std::size_t size = kPacketHead;
-};
-
-Packed pack(const Report& report) {
-    Packed packed;
-    const bool failed = report.kind == Report::Kind::failed;
-    packed.packet.kind = report.kind;
-    packed.packet.failure = report.failed.kind;
-    packed.packet.number = failed ? report.failed.error : report.number;
-    const auto length = std::min(report.failed.what.size(), kMaxWhat);
-    std::copy_n(report.failed.what.begin(), length, packed.packet.what.begin());
-    packed.size += length;
-    return packed;
-}
-
-Report unpack(const Packed& packed) {
-    Report report{.kind = packed.packet.kind, .number = packed.packet.number, .failed = {}};
-    if (report.kind == Report::Kind::failed)
-        report.failed = {.kind = packed.packet.failure,
-                         .error = packed.packet.number,
-                         .what = std::string(packed.packet.what.data(), packed.size - kPacketHead)};
-    return report;
-}
 
 Failed failure(const char* what, int error) {
     if (error == EAGAIN || error == ENOMEM)
@@ -107,11 +70,6 @@ void close_all_but(std::array<int, 4> kept) {
     close_range_of(from, ~0U);
 }
 
-void send_report(int control, const Report& report) {
-    const auto packed = pack(report);
-    ::send(control, &packed.packet, packed.size, MSG_NOSIGNAL);
-}
-
 /// What the main process needs before it becomes its program. The strings behind it are its supervisor's.
 struct MainProcess {
     const Program& program;
@@ -136,8 +94,7 @@ int become_program(void* given) {
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setrlimit(RLIMIT_NOFILE, &main.inheritance.open_files);
     umask(022);
-    const auto packed = pack({.kind = Report::Kind::failed, .failed = main.program.run()});
-    (void)!write(status_pipe, &packed.packet, packed.size);
+    write_failure(status_pipe, main.program.run());
     _exit(127);
 }
 
@@ -150,17 +107,14 @@ pid_t start_main(MainProcess main) {
 /// The supervisor itself, from fork to _exit.
 class Supervisor {
 public:
-    Supervisor(Fd control, Fd input, Fd output, Fd error)
-        : control_(std::move(control)),
-          input_(std::move(input)),
-          output_(std::move(output)),
-          error_(std::move(error)) {}
+    Supervisor(Fd control, const Inheritance& inheritance) : control_(std::move(control)), inheritance_(inheritance) {}
 
-    /// Without a start it is a spare one, and waits for it.
-    [[noreturn]] void run(const Start* start, const Inheritance& inheritance) {
-        close_all_but({control_.get(), input_.get(), output_.get(), error_.get()});
+    /// Without a start it is a spare one.
+    [[noreturn]] void run(const Start* start, std::array<Fd, 3> stdio) {
+        close_all_but({control_.get(), stdio[0].get(), stdio[1].get(), stdio[2].get()});
         setsid();
         prctl(PR_SET_CHILD_SUBREAPER, 1);
+        prctl(PR_GET_NAME, name_.data());
         for (int number = 1; number < NSIG; ++number)
             std::signal(number, SIG_DFL);  // for the program; ours are blocked
         sigset_t child;
@@ -168,42 +122,27 @@ public:
         sigaddset(&child, SIGCHLD);
         signals_ = Fd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
         if (start != nullptr)
-            fork_main(*start, inheritance);
+            fork_main(*start, std::move(stdio));
         else
-            fork_main(wait_for_start(), inheritance);
+            wait_for_start();
         for (;;) turn();
     }
 
 private:
-    Start wait_for_start() {
-        std::array<char, 16> name{};
-        prctl(PR_GET_NAME, name.data());
-        prctl(PR_SET_NAME, kSpareName);
-        std::string bytes(kMaxGivenStart, '\0');
-        const auto count = recv(control_.get(), bytes.data(), bytes.size(), 0);
-        bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-        auto start = decode_start(bytes);
-        if (!start) _exit(0);  // PID 1 has closed it
-        prctl(PR_SET_NAME, name.data());
-        return std::move(*start);
-    }
-
-    void fork_main(const Start& start, const Inheritance& inheritance) {
+    void fork_main(const Start& start, std::array<Fd, 3> stdio) {
         Pipe status;
         if (!open_pipe(status)) fail(failure("pipe", errno));
         {
-            const Program program(start, inheritance.env);
+            const Program program(start, inheritance_.env);
             main_ = start_main({.program = program,
-                                .inheritance = inheritance,
-                                .stdio = {input_.get(), output_.get(), error_.get()},
+                                .inheritance = inheritance_,
+                                .stdio = {stdio[0].get(), stdio[1].get(), stdio[2].get()},
                                 .control = control_.get(),
                                 .status_pipe = status.write.get()});
         }
         if (main_ < 0) fail(failure("fork", errno));
         // Now only the command holds them, so that their ends are seen.
-        input_.reset();
-        output_.reset();
-        error_.reset();
+        for (auto& fd : stdio) fd.reset();
         status.write.reset();
         read_status(status.read);
     }
@@ -218,12 +157,7 @@ private:
 
     // The main process has become its program (the pipe was closed by that), or says why not.
     void read_status(const Fd& status_pipe) {
-        Packed packed;
-        const auto count = read(status_pipe.get(), &packed.packet, sizeof packed.packet);
-        if (count >= static_cast<ssize_t>(kPacketHead)) {
-            packed.size = static_cast<std::size_t>(count);
-            fail(unpack(packed).failed);
-        }
+        if (const auto failed = read_failure(status_pipe)) fail(*failed);
         send({.kind = Report::Kind::started, .number = 0, .failed = {}});
     }
 
@@ -233,7 +167,7 @@ private:
         int status = 0;
         pid_t pid = 0;
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) reaped(pid, status);
-        if (pid < 0 && errno == ECHILD) _exit(0);  // all has been told, and nothing is left to kill
+        if (pid < 0 && errno == ECHILD) be_idle();
     }
 
     void reaped(pid_t pid, int status) {
@@ -242,9 +176,29 @@ private:
         send({.kind = Report::Kind::ended, .number = status, .failed = {}});
     }
 
+    void wait_for_start() {
+        idle_ = true;
+        prctl(PR_SET_NAME, kSpareName);
+    }
+
+    // All has been told, and nothing is left to kill.
+    void be_idle() {
+        if (idle_) return;
+        wait_for_start();
+        send({.kind = Report::Kind::idle, .number = 0, .failed = {}});
+    }
+
     void obey() {
-        char command = 0;
-        if (recv(control_.get(), &command, 1, 0) != 1 || command != static_cast<char>(Command::kill)) _exit(0);
+        auto message = receive(control_, buffer_);
+        if (message.is_start()) {
+            const auto start = decode_start(message.bytes);
+            if (!start) _exit(0);
+            prctl(PR_SET_NAME, name_.data());
+            idle_ = false;
+            fork_main(*start, std::move(message.stdio));
+            return;
+        }
+        if (message.command() != Command::kill) _exit(0);  // to be released, or PID 1 has closed it
         // Whatever can't be killed within this time must not hold up the answer.
         const auto on_reaped = [this](pid_t pid, int status) { reaped(pid, status); };
         const bool cleared = kill_all_below_me(SteadyClock::now() + 800ms, on_reaped);
@@ -264,72 +218,76 @@ private:
     }
 
     Fd control_;
-    Fd input_;
-    Fd output_;
-    Fd error_;
+    const Inheritance& inheritance_;
     Fd signals_;
     pid_t main_ = 0;
+    bool idle_ = false;
+    std::array<char, 16> name_{};  // while it is no spare one
+    std::string buffer_ = std::string(kMaxGivenStart, '\0');
 };
 
 }  // namespace
 
 namespace {
 
-std::expected<Supervised, Failed> fork_supervisor(const Start* start, const Inheritance& inheritance) {
+/// A command's ends of its pipes, and PID 1's.
+struct Stdio {
+    std::array<Fd, 3> theirs;
+    Supervised ours;
+};
+
+std::optional<Stdio> open_stdio(bool with_input) {
+    Pipe input;
+    Pipe output;
+    Pipe error;
+    if (!open_pipe(input) || !open_pipe(output) || !open_pipe(error)) return std::nullopt;
+    for (const auto* fd : {&input.write, &output.read, &error.read}) dont_block(*fd);
+    if (!with_input) input.write.reset();
+    Stdio stdio;
+    stdio.theirs = {std::move(input.read), std::move(output.write), std::move(error.write)};
+    stdio.ours.input = std::move(input.write);
+    stdio.ours.output = std::move(output.read);
+    stdio.ours.error = std::move(error.read);
+    return stdio;
+}
+
+std::expected<Spare, Failed> fork_supervisor(const Start* start, std::array<Fd, 3> stdio,
+                                             const Inheritance& inheritance) {
     std::array<int, 2> control{};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control.data()) != 0)
         return std::unexpected(failure("socketpair", errno));
     Fd ours(control[0]);
     Fd theirs(control[1]);
-    Pipe input;
-    Pipe output;
-    Pipe error;
-    if (!open_pipe(input) || !open_pipe(output) || !open_pipe(error)) return std::unexpected(failure("pipe", errno));
-
     const pid_t pid = fork();
     if (pid < 0) return std::unexpected(failure("fork", errno));
-    if (pid == 0)
-        Supervisor(std::move(theirs), std::move(input.read), std::move(output.write), std::move(error.write))
-            .run(start, inheritance);
-    for (const auto* fd : {&ours, &input.write, &output.read, &error.read}) dont_block(*fd);
-    return Supervised{.supervisor = pid,
-                      .control = std::move(ours),
-                      .input = std::move(input.write),
-                      .output = std::move(output.read),
-                      .error = std::move(error.read)};
+    if (pid == 0) Supervisor(std::move(theirs), inheritance).run(start, std::move(stdio));
+    dont_block(ours);
+    return Spare{.supervisor = pid, .control = std::move(ours)};
 }
 
 }  // namespace
 
 std::expected<Supervised, Failed> start_supervisor(const Start& start, const Inheritance& inheritance) {
-    auto supervised = fork_supervisor(&start, inheritance);
-    if (supervised && !start.input) supervised->input.reset();
-    return supervised;
+    auto stdio = open_stdio(start.input);
+    if (!stdio) return std::unexpected(failure("pipe", errno));
+    auto forked = fork_supervisor(&start, std::move(stdio->theirs), inheritance);
+    if (!forked) return std::unexpected(std::move(forked.error()));
+    stdio->ours.supervisor = forked->supervisor;
+    stdio->ours.control = std::move(forked->control);
+    return std::move(stdio->ours);
 }
 
-std::expected<Supervised, Failed> start_spare_supervisor(const Inheritance& inheritance) {
-    return fork_supervisor(nullptr, inheritance);
+std::expected<Spare, Failed> start_spare_supervisor(const Inheritance& inheritance) {
+    return fork_supervisor(nullptr, {}, inheritance);
 }
 
-bool give_start(Supervised& spare, const Start& start) {
+std::optional<Supervised> give_start(Spare& spare, const Start& start) {
     const auto bytes = encode_start(start);
-    if (bytes.size() > kMaxGivenStart) return false;
-    if (send(spare.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return false;
-    if (!start.input) spare.input.reset();
-    return true;
-}
-
-void send_command(const Fd& control, Command command) {
-    send(control.get(), &command, 1, MSG_NOSIGNAL);
-}
-
-std::expected<Report, NoReport> read_report(const Fd& control) {
-    Packed packed;
-    const auto count = recv(control.get(), &packed.packet, sizeof packed.packet, 0);
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return std::unexpected(NoReport::yet);
-    if (count < static_cast<ssize_t>(kPacketHead)) return std::unexpected(NoReport::ever);
-    packed.size = static_cast<std::size_t>(count);
-    return unpack(packed);
+    auto stdio = bytes.size() <= kMaxGivenStart ? open_stdio(start.input) : std::nullopt;
+    if (!stdio || !send_start(spare.control, bytes, stdio->theirs)) return std::nullopt;
+    stdio->ours.supervisor = spare.supervisor;
+    stdio->ours.control = std::move(spare.control);
+    return std::move(stdio->ours);
 }
 
 }  // namespace sandbox::guest

@@ -9,6 +9,7 @@
 #include <sandbox/guest/messages.hpp>
 #include <sandbox/guest/start.hpp>
 
+#include "control.hpp"
 #include "fd.hpp"
 #include "program.hpp"
 
@@ -29,36 +30,22 @@ struct Supervised {
     Fd error;
 };
 
-/// Forks the supervisor of one exec, a process that starts the main process in a session of its own, adopts every
-/// orphan below it, and reports. It ends when it is told to or when `control` is closed; what still runs then is PID
-/// 1's. The supervisor inherits PID 1's memory, so it is not dumpable either.
-[[nodiscard]] std::expected<Supervised, Failed> start_supervisor(const Start& start, const Inheritance& inheritance);
-
-/// One that waits to be told what to start, so that the next exec needs no fork of PID 1. Processes of the sandbox see
-/// it under the name kSpareName, and may kill it.
-[[nodiscard]] std::expected<Supervised, Failed> start_spare_supervisor(const Inheritance& inheritance);
+/// A supervisor that waits to be told what to start, so that the next exec needs no fork of PID 1. Processes of the
+/// sandbox see it under the name kSpareName, and may kill it. It ends when `control` is closed.
+struct Spare {
+    pid_t supervisor = 0;
+    Fd control;
+};
 inline constexpr const char* kSpareName = "sandbox-spare";
-/// Makes it the supervisor of this start. False when it can't be, since it is gone or the start is too long for it; the
-/// start has not begun then.
-[[nodiscard]] bool give_start(Supervised& spare, const Start& start);
 
-enum class Command : char {
-    kill = 'k',     // everything, then report `cleared` and end
-    release = 'r',  // end, and leave what runs
-};
-void send_command(const Fd& control, Command command);
-
-/// What is said through `control`. First forked, by the main process itself before it becomes the program, so that PID
-/// 1 knows it even if that program's first deed is to kill its supervisor. Then, by the supervisor, started and ended;
-/// or failed. After a kill also cleared.
-struct Report {
-    enum class Kind : unsigned char { forked, started, failed, ended, cleared };
-    Kind kind{};
-    int number = 0;  // forked: the main process; ended: its wait status
-    Failed failed;
-};
-enum class NoReport { yet, ever };
-/// Does not wait. `ever`: the supervisor is gone.
-[[nodiscard]] std::expected<Report, NoReport> read_report(const Fd& control);
+/// Forks the supervisor of one exec, a process that starts the main process in a session of its own, adopts every
+/// orphan below it, and reports. When nothing runs below it any more it is a spare one. It ends when it is told to or
+/// when `control` is closed; what still runs then is PID 1's. The supervisor inherits PID 1's memory, so it is not
+/// dumpable either.
+[[nodiscard]] std::expected<Supervised, Failed> start_supervisor(const Start& start, const Inheritance& inheritance);
+[[nodiscard]] std::expected<Spare, Failed> start_spare_supervisor(const Inheritance& inheritance);
+/// Makes it the supervisor of this start. Nothing when it can't be, since it is gone, the start is too long for it or
+/// descriptors have run out; the start has not begun then.
+[[nodiscard]] std::optional<Supervised> give_start(Spare& spare, const Start& start);
 
 }  // namespace sandbox::guest

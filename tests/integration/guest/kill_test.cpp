@@ -1,4 +1,5 @@
 // Time limits and kills: everything of the exec is gone within a second, whatever it did to get away; and nothing else.
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -153,6 +154,29 @@ TEST_F(Kill, the_next_supervisor_may_be_stopped_or_killed) {
         if (signal == SIGKILL) EXPECT_TRUE(host.wait([&] { return kill(spare, 0) != 0; }));
         for (int i = 0; i < 3; ++i) EXPECT_EQ(host.shell("echo hi").output, "hi\n") << signal;
     }
+}
+
+// One process serves one command after the other; only what leaves something running keeps it.
+TEST_F(Kill, a_supervisor_below_which_nothing_runs_serves_the_next_command) {
+    const auto look = [&] { return host.shell("ls /proc/self/fd; cat /proc/self/limits; pwd; umask").output; };
+    const auto at_first = look();
+    std::set<int> supervisors;
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+        supervisors.insert(sandbox.spare());
+        // Whatever a command does to itself, its signals and its children, is not the next one's.
+        host.shell("cd /; umask 077; ulimit -n 17; trap '' TERM; (exit 3) & wait; kill -9 $$");
+    }
+    EXPECT_LT(supervisors.size(), 10);
+    EXPECT_EQ(look(), at_first);
+
+    ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+    const auto kept = sandbox.spare();
+    host.shell("sleep 777 &");
+    ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+    EXPECT_NE(sandbox.spare(), kept);
+    EXPECT_TRUE(host.shell("setsid sleep 888 & sleep 60", {.time_limit_ms = 300}).exited->timed_out);
+    EXPECT_TRUE(host.wait([&] { return sandbox.commands() == std::vector<std::string>{"sleep 777 "}; }));
 }
 
 // Too much for the supervisor that waits is given to one of its own.

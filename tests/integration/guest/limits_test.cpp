@@ -14,6 +14,7 @@ TEST(Limits, a_thousand_execs_leave_nothing) {
     Sandbox sandbox;
     Host host(sandbox);
     for (int i = 0; i < 50; ++i) host.shell("exit 0");
+    ASSERT_TRUE(host.wait([&] { return sandbox.process_count() == 0; }));
     ASSERT_TRUE(host.settle());
     const auto files = sandbox.open_files();
     const auto memory = sandbox.memory_kib();

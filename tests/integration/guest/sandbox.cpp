@@ -216,9 +216,13 @@ std::vector<std::string> Sandbox::processes() const {
 }
 
 int Sandbox::spare() const {
-    for (const auto pid : children_and_below(pid_))
-        if (read_file(fs::path("/proc") / std::to_string(pid) / "comm") == kSpareName) return pid;
-    return 0;
+    int found = 0;
+    for (const auto pid : children_and_below(pid_)) {
+        if (read_file(fs::path("/proc") / std::to_string(pid) / "comm") != kSpareName) continue;
+        if (found != 0) return 0;
+        found = pid;
+    }
+    return found;
 }
 
 std::vector<std::string> Sandbox::commands() const {

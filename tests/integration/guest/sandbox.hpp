@@ -40,7 +40,7 @@ public:
     [[nodiscard]] std::vector<std::string> processes() const;
     /// Whether a supervisor waits for the next exec.
     [[nodiscard]] bool has_spare() const { return spare() != 0; }
-    /// Its pid as this host sees it, or 0.
+    /// Its pid as this host sees it; 0 when there is none, and as long as there are two, one of which is ending.
     [[nodiscard]] int spare() const;
     /// How many processes and zombies there are besides PID 1.
     [[nodiscard]] std::size_t process_count() const { return processes().size() - 1; }
