@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <sandbox/base/log.hpp>
 
 #include "backoff.hpp"
@@ -17,6 +21,8 @@ constexpr auto kAnswerWithin = std::chrono::seconds(kWaitSeconds + 10);
 constexpr auto kPauseForNothingNew = std::chrono::milliseconds(500);
 constexpr auto kPauseWhenFull = std::chrono::milliseconds(1000);
 constexpr std::size_t kMostAtOnce = 100;
+// Of the executor, from accept() until a command's start is written to its guest.
+constexpr int kTurnsToBegin = 4;
 
 }  // namespace
 
@@ -39,6 +45,9 @@ Task<void> Leases::run() {
         backoff.reset();
         const bool empty = answer->assignments.empty() && answer->cancel.empty();
         const bool anything_new = co_await take(std::move(*answer));
+        // What has come goes to its sandboxes before the next question goes to the controller.
+        for (int turn = 0; turn < kTurnsToBegin; ++turn)
+            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
         if (room == 0)
             co_await pause(kPauseWhenFull);
         else if (!anything_new && !empty)

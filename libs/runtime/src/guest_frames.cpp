@@ -68,7 +68,7 @@ bool GuestLink::take(Session& session, const guest::Frame& frame) {
         case FrameType::skipped:
         case FrameType::exited:
         case FrameType::failed:
-            return frame.id == 0 ? take_command_answer(frame) : take_exec_frame(frame);
+            return frame.id == 0 ? take_command_answer(frame) : take_exec_frame(session, frame);
         case FrameType::command_status:
             return take_command_status(frame);
         case FrameType::credit:
@@ -138,8 +138,8 @@ void GuestLink::settle_former_session() {
                                "not known"));
 }
 
-bool GuestLink::take_exec_frame(const guest::Frame& frame) {
-    if (frame.type == FrameType::exited || frame.type == FrameType::failed) return take_end(frame);
+bool GuestLink::take_exec_frame(Session& session, const guest::Frame& frame) {
+    if (frame.type == FrameType::exited || frame.type == FrameType::failed) return take_end(session, frame);
     auto found = execs_.find(frame.id);
     if (found == execs_.end()) return true;  // nobody waits for it any more
     auto& exec = *found->second;
@@ -172,7 +172,7 @@ bool GuestLink::take_output(GuestExec& exec, const guest::Frame& frame) {
     return true;
 }
 
-bool GuestLink::take_end(const guest::Frame& frame) {
+bool GuestLink::take_end(Session& session, const guest::Frame& frame) {
     GuestExec::End how;
     if (frame.type == FrameType::exited) {
         auto exited = guest::decode_exited(frame.payload);
@@ -185,7 +185,7 @@ bool GuestLink::take_end(const guest::Frame& frame) {
     }
     std::string ack;
     guest::append_frame(ack, FrameType::ack, frame.id);
-    send(ack);
+    session.out += ack;  // in no hurry: it goes with what is sent next
     if (auto found = execs_.find(frame.id); found != execs_.end()) found->second->finish(std::move(how));
     return true;
 }

@@ -91,12 +91,12 @@ private:
 
     /// The handlers return false for a breach of the protocol.
     bool take(Session& session, const guest::Frame& frame);
-    bool take_exec_frame(const guest::Frame& frame);
+    bool take_exec_frame(Session& session, const guest::Frame& frame);
     bool take_connection_frame(const guest::Frame& frame);
     bool take_hello(Session& session, const guest::Frame& frame);
     bool take_output(GuestExec& exec, const guest::Frame& frame);
     bool take_credit(const guest::Frame& frame);
-    bool take_end(const guest::Frame& frame);
+    bool take_end(Session& session, const guest::Frame& frame);
     bool take_command_answer(const guest::Frame& frame);
     bool take_command_status(const guest::Frame& frame);
     void take_running(std::uint64_t id);

@@ -12,13 +12,14 @@ TEST_F(GuestLinkTest, runs_a_command) {
     guest().say(FrameType::output, id, "hello");
     guest().say(FrameType::error_output, id, "oops");
     guest().exited(id, {.code = 3});
-    auto answer = guest().take();
+    guest();
     ASSERT_TRUE(result->has_value());
     ASSERT_TRUE(**result);
     EXPECT_EQ((**result)->output.stdout_text, "hello");
     EXPECT_EQ((**result)->output.stderr_text, "oops");
     EXPECT_EQ((**result)->output.exit_code, 3);
-    EXPECT_TRUE(holds(answer, FrameType::ack, id));
+    auto next = begin(command());
+    EXPECT_TRUE(holds(guest().take(), FrameType::ack, id)) << "it goes with what is sent next";
 }
 
 // What a guest skips is counted, and the output says that it is missing.
@@ -142,6 +143,7 @@ TEST_F(GuestLinkTest, ends_what_a_former_process_began) {
     guest().open(former);
     EXPECT_TRUE(holds(guest().take(), FrameType::kill, 4711));
     guest().exited(4711, {.signal = 9, .killed = true});
+    auto next = begin(command());
     EXPECT_TRUE(holds(guest().take(), FrameType::ack, 4711));
 }
 
