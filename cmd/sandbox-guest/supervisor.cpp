@@ -178,6 +178,7 @@ private:
 
     void wait_for_start() {
         idle_ = true;
+        buffer_.resize(kMaxGivenStart);
         prctl(PR_SET_NAME, kSpareName);
     }
 
@@ -222,13 +223,9 @@ private:
     Fd signals_;
     pid_t main_ = 0;
     bool idle_ = false;
-    std::array<char, 16> name_{};  // while it is no spare one
-    std::string buffer_ = std::string(kMaxGivenStart, '\0');
+    std::array<char, 16> name_{};                // while it is no spare one
+    std::string buffer_ = std::string(1, '\0');  // for a command; once it waits for a start, for that
 };
-
-}  // namespace
-
-namespace {
 
 /// A command's ends of its pipes, and PID 1's.
 struct Stdio {
