@@ -52,12 +52,15 @@ void kill_in(const fs::path& group) {
 Result<void> empty_cgroups(const std::string& name) {
     const auto give_up = std::chrono::steady_clock::now() + 10s;
     auto pause = 1ms;
-    for (auto left = cgroups_of(name); !left.empty(); left = cgroups_of(name)) {
+    auto left = cgroups_of(name);
+    while (!left.empty()) {
         for (const auto& group : left) kill_in(group);
+        left = cgroups_of(name);
+        if (left.empty()) break;
         if (std::chrono::steady_clock::now() > give_up)
             return fail(Code::unavailable, fmt::format("{} can't be emptied", left.front().string()));
         std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, 50ms);
+        pause = std::min(pause * 2, 8ms);
     }
     return {};
 }

@@ -92,7 +92,8 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }
 
 /// The image file is detached by the kernel when the last process and its mounts have gone, a moment later.
-void wait_until_detached(const std::string& file) {
+void remove_disk(const std::string& file) {
+    if (::access(file.c_str(), F_OK) != 0) return;
     const auto is_attached = [&] {
         std::error_code error;
         for (const auto& device : fs::directory_iterator("/sys/block", error)) {
@@ -103,17 +104,15 @@ void wait_until_detached(const std::string& file) {
         return false;
     };
     const auto give_up = std::chrono::steady_clock::now() + kDetachTime;
-    while (is_attached() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(2ms);
+    while (is_attached() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(1ms);
+    ::unlink(file.c_str());
 }
 
 /// Everything of it, whatever is there; the caller holds the lock.
 Result<void> remove_locked(const Settings& settings, const Place& place) {
     if (auto emptied = empty_cgroups(place.name()); !emptied) return emptied;
     if (auto forgotten = forget(settings, place); !forgotten) return forgotten;
-    asio::thread_pool none(1);
-    const auto disk = fmt::format("{}/{}.ext4", settings.disks(), place.id().text());
-    wait_until_detached(disk);
-    DiskImages(settings.disks(), none).remove(place.id());
+    remove_disk(fmt::format("{}/{}.ext4", settings.disks(), place.id().text()));
     place.remove();
     return {};
 }
