@@ -26,13 +26,19 @@ Task<std::string> probes(Kit& kit) {
                           again->concurrent_exec ? "; execs side by side" : "; one exec at a time");
 }
 
+/// The first may make what the others use again (an empty file system, an unpacked image), and of three others the
+/// middle one is told.
 Task<std::string> creates(Kit& kit) {
-    const auto begun = Clock::now();
-    const auto id = co_await kit.create();
-    const auto took = since(begun).count();
-    const auto said = co_await kit.exec(id, command({"echo", "ready"}));
-    expect(said.output.exit_code == 0 && said.output.stdout_text == "ready\n", describe(said));
-    co_return fmt::format("{} ms", took);
+    std::array<std::int64_t, 4> took{};
+    for (auto& each : took) {
+        const auto begun = Clock::now();
+        const auto id = co_await kit.create();
+        each = since(begun).count();
+        const auto said = co_await kit.exec(id, command({"echo", "ready"}));
+        expect(said.output.exit_code == 0 && said.output.stdout_text == "ready\n", describe(said));
+    }
+    std::sort(took.begin() + 1, took.end());
+    co_return fmt::format("the first {} ms, then {} ms", took[0], took[2]);
 }
 
 Task<std::string> creates_again(Kit& kit) {
