@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <sys/mount.h>
 
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
@@ -187,6 +188,20 @@ TEST_F(RuncDriver, a_list_clears_away_what_a_cut_create_left) {
     use_driver();
     for (const auto& id : ids_) EXPECT_TRUE(wait(runtime_->destroy(id)));
     expect_nothing_left();
+}
+
+// runc mounts its own program on a file of its record for a moment; killed then, it leaves that on the host.
+TEST_F(RuncDriver, a_delete_undoes_the_mount_of_a_killed_runc) {
+    ids_.push_back(new_id());
+    const auto record = state() + "/runc/state/sandbox-" + ids_.back().text();
+    fs::create_directories(record);
+    const auto copy = record + "/runc.copy";
+    std::ofstream(copy).close();
+    ASSERT_EQ(::mount(driver().c_str(), copy.c_str(), "", MS_BIND, nullptr), 0);
+    const auto removed = wait(runtime_->destroy(ids_.back()));
+    ::umount2(copy.c_str(), MNT_DETACH);  // of a driver that did not
+    EXPECT_TRUE(removed) << removed.error().message();
+    EXPECT_THAT(on_the_host(), IsEmpty());
 }
 
 // sandbox-driver-check that is told to end deletes the sandbox of the check under way, with mount, loop device and
