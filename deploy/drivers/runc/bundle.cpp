@@ -41,7 +41,7 @@ json mounts(const Settings& settings, const domain::SandboxSpec& spec, const std
         mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "noexec", "mode=1777", "size=16m"}),
         // Mounted inside only: it goes with the sandbox's last process, and the loop device with it. Nothing of it is
         // read after a crash of the host, so no fsync inside, and no unmounting, waits for the host's own disk.
-        mount(runtime::docker::kWorkspace, "ext4", disk, {"nosuid", "nodev", "barrier=0"}),
+        mount(runtime::docker::kWorkspace, "ext4", disk, {"nosuid", "nodev", "noatime", "noinit_itable", "barrier=0"}),
         mount(runtime::docker::kGuestProgram, "bind", settings.guest, {"bind", "ro", "nosuid", "nodev"}),
     });
 }
