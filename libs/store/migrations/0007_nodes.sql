@@ -267,6 +267,21 @@ begin
 end
 $$;
 
+-- Whether a report only says how full the node is, as most do: nothing is open there, and it holds what is to run there.
+create function is_quiet(n nodes, p_report jsonb, p_has_inventory boolean) returns boolean language plpgsql as $$
+begin
+    return n.warm_images = p_report -> 'warm_images'
+        and not exists (select from operations o where o.node_id = n.id and o.ended_at is null)
+        and not exists (select from sandboxes s where s.node_id = n.id and s.abandoned)
+        and (not p_has_inventory or not exists (select from strangers x where x.node_id = n.id) and not exists (
+            select from inventory(p_report) i
+                full join (select * from sandboxes l where l.node_id = n.id and l.ended_at is null) s
+                on s.id = i.sandbox_id
+            where (s.state = 'running' and s.inventories_missed = 0 and i.running
+                   and (i.startup is null or i.startup = s.startup)) is not true));
+end
+$$;
+
 -- `remove` is what the controller does not want kept, `cancel` the execs to kill; `strangers` how many sandboxes that
 -- are not known here were seen for the first time, `orphans` those of them whose time is up. All separated by blanks.
 create function heartbeat(p_node uuid, p_report jsonb, p_lease interval, p_orphan_grace interval,
@@ -281,6 +296,14 @@ begin
     select * into n from nodes where id = p_node for no key update;
     known := found;
     if not known then return; end if;
+    strangers := 0;
+    if is_quiet(n, p_report, has_inventory) then
+        -- The next report will say the same again: nobody has to wait until this one is on disk.
+        perform set_config('synchronous_commit', 'off', true);
+        perform take_report(p_node, p_report -> 'capacity', (p_report -> 'pressure')::real, at);
+        notes := notes();
+        return;
+    end if;
     perform lock_reported(n, p_report, has_inventory, at);
     perform take_report(p_node, p_report -> 'capacity', (p_report -> 'pressure')::real, at);
     if n.warm_images <> p_report -> 'warm_images' then
@@ -290,7 +313,6 @@ begin
     perform renew(n, p_report, at + p_lease, at);
     perform give_back_undelivered(n, p_report, at);
 
-    strangers := 0;
     if has_inventory then
         insert into strangers as x (node_id, sandbox_id, since)
         select distinct p_node, i.sandbox_id, at from inventory(p_report) i

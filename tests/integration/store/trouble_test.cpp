@@ -164,6 +164,36 @@ TEST_F(Trouble, a_server_that_dies) {
     check_the_books();
 }
 
+// A heartbeat that brought nothing new is answered before it is on disk. Controllers that have seen it must not go on
+// believing it.
+TEST_F(Trouble, a_server_that_dies_takes_the_last_heartbeats_with_it) {
+    value((*this)[0].drain(node_, true, {}, in(10s)));
+    const auto node = add_node((*this)[0], 1);
+    auto too_large = small_sandbox();
+    too_large.resources.memory_mib = 1'000'001;
+    EXPECT_EQ(error((*this)[0].place(too_large, {}, in(10s))), Code::resource_exhausted);  // it knows the node now
+    const domain::Heartbeat report{.capacity = {.total = {1'000'000, 1'000'000, 10'000'000, 1'000'000},
+                                                .available = {1'000'000, 1'000'000, 10'000'000, 1'000'000},
+                                                .max_sandboxes = 1,
+                                                .running_sandboxes = 0},
+                                   .pressure = 0,
+                                   .warm_images = {},
+                                   .in_flight = std::vector<domain::InFlight>{},
+                                   .inventory = std::vector<domain::InventoryItem>{}};
+    for (int i = 0; i < 50; ++i) value((*this)[0].heartbeat(node, report, in(10s)));
+    server().kill();
+    server().start();
+    expect_service_again();
+
+    place((*this)[0]);
+    // Full, as soon as the controllers have found out that they missed something.
+    const auto until = steady_clock::now() + kFiveSecondsUnderLoad;
+    while (error((*this)[0].place(small_sandbox(), {}, in(10s))) != Code::resource_exhausted) {
+        ASSERT_LT(steady_clock::now(), until);
+        run_beside([] { std::this_thread::sleep_for(10ms); });
+    }
+}
+
 // The listener's connection, the publisher's and the pool's: each may be cut at any moment.
 TEST_F(Trouble, connections_that_are_cut_one_by_one) {
     begin_work();

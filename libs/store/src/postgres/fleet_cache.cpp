@@ -106,12 +106,14 @@ Task<Result<void>> FleetCache::refresh(Deadline deadline) {
         } reading(*this);
         const auto covers = asked_;
         due_ = false;
-        auto job = [since = since_](Connection& connection) { return read(connection, since); };
+        const auto since = since_;
+        auto job = [since](Connection& connection) { return read(connection, since); };
         auto news = co_await pool_->read(deadline, std::move(job));
         if (!news) {
             due_ = true;
             co_return fail(std::move(news.error()));
         }
+        if (since != since_) continue;  // forgotten meanwhile
         take(std::move(*news));
         covered_ = covers;
     }
@@ -128,6 +130,8 @@ void FleetCache::take(News news) {
         // Nodes stay in the database for ever; only what was said of them may have been missed.
         for (const auto& [id, live] : live_) fleet_.remove_live(live.node, live.tenant, live.labels);
         live_.clear();
+        // A database that was away may have lost its last heartbeats, and gives their versions again.
+        for (auto& [id, entry] : nodes_) entry.version = 0;
     }
     since_ = std::move(news.since);
     database_now_ = news.now;

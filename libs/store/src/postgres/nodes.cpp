@@ -73,9 +73,10 @@ Task<Result<HeartbeatAnswer>> PostgresStore::heartbeat(domain::NodeId id, domain
 
     const auto text = row.at(5).value_or("");
     const auto notes = Notes::parse(text);
-    // Most heartbeats change nothing but the node's own ledger: others read that when they look.
-    if (notes.work.empty() && notes.ended.empty() && notes.gone.empty())
-        watch_->changed_here(notes);
+    // Most heartbeats change the node's own ledger, once, and nothing else: others read that when they look, and no
+    // event comes of it.
+    if (notes.work.empty() && notes.ended.empty() && notes.gone.empty() && notes.ledgers.size() <= 1)
+        fleet_->take(notes);
     else
         watch_->changed(text);
     fleet_->heard_from(id, report);
