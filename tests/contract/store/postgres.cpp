@@ -77,11 +77,9 @@ private:
 }  // namespace
 
 std::vector<Implementation> implementations() {
-    return {{.name = "postgres",
-             .create = [](asio::io_context& io) -> std::unique_ptr<Backend> {
+    return {{.name = "postgres", .create = [](asio::io_context& io) -> std::unique_ptr<Backend> {
                  return std::make_unique<PostgresBackend>(io);
-             },
-             .random_lives = 2}};
+             }}};
 }
 
 }  // namespace sandbox::store::contract

@@ -193,7 +193,7 @@ private:
 };
 
 TEST_P(StoreLife, the_books_balance_after_every_step) {
-    for (unsigned seed = 1; seed <= GetParam().random_lives; ++seed) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
         live(seed, 300);
         if (HasFailure()) return;
     }

@@ -39,7 +39,6 @@ public:
 struct Implementation {
     std::string name;
     std::unique_ptr<Backend> (*create)(asio::io_context& io);
-    unsigned random_lives = 5;  // fewer where each step takes its time
 
     friend void PrintTo(const Implementation& implementation, std::ostream* out) { *out << implementation.name; }
 };
