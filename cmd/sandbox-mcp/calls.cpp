@@ -149,7 +149,9 @@ void Session::tick(const std::shared_ptr<Running>& running) {
 Task<void> Session::ask_phase(std::shared_ptr<Running> running, Call::Waited waited) {
     auto operation = co_await bridge_.client().operation(waited.id, 0, in(kTick));
     if (running->ended) co_return;
-    if (operation && !domain::has_ended(operation->state)) running->call.say(phase_of(waited.what, *operation));
+    // Its answer is on its way: progress that a client reads together with that is of a call that it no longer knows.
+    if (operation && domain::has_ended(operation->state)) co_return tick(running);
+    if (operation) running->call.say(phase_of(waited.what, *operation));
     send_progress(running);
 }
 
