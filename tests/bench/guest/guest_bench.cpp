@@ -1,6 +1,9 @@
 // What the guest costs: a question, an exec, and bytes in both directions. Compare an exec with fork and exec alone.
+#include <csignal>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <benchmark/benchmark.h>
 
@@ -8,6 +11,41 @@
 
 namespace sandbox::guest::test {
 namespace {
+
+// From the start of the program until it is ready for commands, without the namespaces that a runtime makes.
+void start(benchmark::State& state) {
+    char program[] = SANDBOX_GUEST;
+    char* argv[] = {program, nullptr};
+    for (auto _ : state) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return state.SkipWithError("socketpair");
+        posix_spawn_file_actions_t streams;
+        posix_spawn_file_actions_init(&streams);
+        for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
+            posix_spawn_file_actions_adddup2(&streams, ends[1], stream);
+        pid_t pid = 0;
+        if (posix_spawn(&pid, program, &streams, nullptr, argv, nullptr) != 0) return state.SkipWithError("spawn");
+        std::string attach;
+        append_attach(attach, {.nonce = Nonce{}});
+        (void)!write(ends[0], attach.data(), attach.size());
+        HostReader reader(Nonce{});
+        for (bool ready = false; !ready;) {
+            const auto room = reader.prepare();
+            const auto count = read(ends[0], room.data(), room.size());
+            if (count <= 0) return state.SkipWithError("the guest ended");
+            reader.commit(static_cast<std::size_t>(count));
+            for (auto frame = reader.next(); frame && *frame; frame = reader.next())
+                ready = ready || (*frame)->type == FrameType::ready;
+        }
+        state.PauseTiming();
+        posix_spawn_file_actions_destroy(&streams);
+        kill(pid, SIGKILL);
+        waitpid(pid, nullptr, 0);
+        for (const int end : ends) close(end);
+        state.ResumeTiming();
+    }
+}
+BENCHMARK(start)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 // A frame there and a frame back.
 void question(benchmark::State& state) {
