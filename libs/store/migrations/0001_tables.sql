@@ -166,6 +166,7 @@ insert into log_end (sequence) values ((extract(epoch from sandbox.now()) * 1000
 create table watch (
     only_row boolean primary key default true check (only_row),
     last_sweep timestamptz not null,
-    counting_from timestamptz not null           -- no node is lost for a silence before this
+    counting_from timestamptz not null,          -- no node is lost for a silence before this
+    listening_from timestamptz not null          -- nor silent
 );
-insert into watch (last_sweep, counting_from) values (sandbox.now(), sandbox.now());
+insert into watch (last_sweep, counting_from, listening_from) values (sandbox.now(), sandbox.now(), sandbox.now());

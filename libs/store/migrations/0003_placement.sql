@@ -4,7 +4,7 @@
 -- 'taken' when the node is not any more what the choice was made by: the notes tell its ledger.
 create function place(
     p_node uuid, p_registration bigint, p_spec jsonb, p_isolation text, p_risk integer, p_reasons jsonb,
-    p_heartbeat_timeout interval, p_max_pressure real, p_reserve double precision, p_key text, p_fingerprint text)
+    p_max_pressure real, p_reserve double precision, p_key text, p_fingerprint text)
 returns answer language plpgsql as $$
 declare
     at constant timestamptz := sandbox.now();
@@ -24,8 +24,7 @@ begin
     update ledgers u set
         held_cpu = u.held_cpu + cpu, held_memory = u.held_memory + memory, held_disk = u.held_disk + disk,
         held_pids = u.held_pids + pids, live = u.live + 1, version = u.version + 1, changed_by = pg_current_xact_id()
-    where u.node_id = p_node and u.registration = p_registration and not u.draining
-        and at - u.last_seen < p_heartbeat_timeout + interval '1 second'
+    where u.node_id = p_node and u.registration = p_registration and not u.draining and not u.stale
         and u.pressure <= p_max_pressure and u.pressure < 1
         and (u.max_sandboxes = 0 or u.live < u.max_sandboxes)
         and fits(cpu, u.total_cpu - u.held_cpu - u.beyond_cpu, u.total_cpu, p_reserve)
@@ -55,8 +54,7 @@ $$;
 
 -- Several at once: a node's ledger is locked until the transaction is on disk, which takes far longer than to change it.
 -- p_lock_timeout is in milliseconds: who asks does not wait for longer.
-create function place_all(p_requests jsonb, p_heartbeat_timeout interval, p_max_pressure real,
-                          p_reserve double precision, p_lock_timeout integer)
+create function place_all(p_requests jsonb, p_max_pressure real, p_reserve double precision, p_lock_timeout integer)
 returns setof answer language plpgsql as $$
 declare
     r jsonb;
@@ -68,7 +66,7 @@ begin
         where value ->> 'key' is not null order by 1) k;
     for r in select value from jsonb_array_elements(p_requests) loop
         return next place((r ->> 'node')::uuid, (r -> 'registration')::bigint, r -> 'spec', r ->> 'isolation',
-                          (r -> 'risk')::integer, r -> 'reasons', p_heartbeat_timeout, p_max_pressure, p_reserve,
+                          (r -> 'risk')::integer, r -> 'reasons', p_max_pressure, p_reserve,
                           r ->> 'key', r ->> 'fingerprint');
     end loop;
 end

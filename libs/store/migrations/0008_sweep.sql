@@ -5,22 +5,26 @@ create function is_mine(p_step text) returns boolean language sql volatile as $$
     select pg_try_advisory_xact_lock(hashtext('sandbox sweep'), hashtext(p_step))
 $$;
 
--- Notes that somebody watches, and tells of nodes that have fallen silent. When nobody has watched for half of
--- p_node_lost, the controllers or their database were away, and the nodes get their time again.
+-- Notes that somebody watches, and tells of nodes that have fallen silent. When nobody has watched for half of a time
+-- that nodes have, the controllers or their database were away, and the nodes get that time again.
 create function sweep_nodes(p_heartbeat_timeout interval, p_node_lost interval, out lost text, out notes text)
 language plpgsql as $$
 declare
     at constant timestamptz := sandbox.now();
+    heard timestamptz;
     n nodes;
 begin
     if not is_mine('nodes') then return; end if;
     update watch set last_sweep = at,
-        counting_from = case when at - last_sweep > p_node_lost / 2 then at else counting_from end;
+        counting_from = case when at - last_sweep > p_node_lost / 2 then at else counting_from end,
+        listening_from = case when at - last_sweep > p_heartbeat_timeout / 2 then at else listening_from end
+    returning listening_from into heard;
     for n in
         with silent as (
             update ledgers set stale = true, version = version + 1, changed_by = pg_current_xact_id()
             where node_id in (select l.node_id from ledgers l
-                              where not l.stale and at - l.last_seen > p_heartbeat_timeout for update skip locked)
+                              where not l.stale and at - greatest(l.last_seen, heard) > p_heartbeat_timeout
+                              for update skip locked)
             returning node_id)
         select m.* from nodes m join silent on m.id = silent.node_id order by m.id loop
         perform tell_of_node(n, 'node.stale', at);

@@ -42,7 +42,7 @@ $$;
 
 create function ledger_numbers(l ledgers) returns json language sql stable as $$
     select json_build_object('id', l.node_id, 'registration', l.registration, 'version', l.version,
-        'draining', l.draining, 'pressure', l.pressure, 'last_seen', l.last_seen,
+        'draining', l.draining, 'pressure', l.pressure, 'stale', l.stale,
         'total', json_build_array(l.total_cpu, l.total_memory, l.total_disk, l.total_pids),
         'used', json_build_array(l.held_cpu + l.beyond_cpu, l.held_memory + l.beyond_memory,
                                  l.held_disk + l.beyond_disk, l.held_pids + l.beyond_pids),

@@ -135,7 +135,7 @@ public:
             in_time = co_await state_.log_grew.wait(deadline);
         }
     }
-    Task<Result<Statistics>> statistics(Deadline) override { co_return state_.statistics(clock_.now()); }
+    Task<Result<Statistics>> statistics(Deadline) override { co_return state_.statistics(); }
 
 private:
     async::Clock& clock_;

@@ -213,6 +213,18 @@ TEST_P(StoreContract, nodes_have_events) {
     EXPECT_EQ(types, (std::vector<std::string>{"node.registered", "node.draining", "node.stale"}));
 }
 
+// Nor is the time counted in which nobody listened.
+TEST_P(StoreContract, nobody_is_silent_while_no_controller_listens) {
+    const auto node = register_node();
+    live_through(10s, {node});
+    advance(100s);
+    sweep();
+    live_through(30s);
+    EXPECT_EQ(value(store().statistics(in(5s))).stale_nodes, 0U);
+    live_through(30s);
+    EXPECT_EQ(value(store().statistics(in(5s))).stale_nodes, 1U);
+}
+
 // --- retention and numbers
 
 // Ended records go after their time, outputs sooner; what is live stays.
@@ -280,7 +292,7 @@ TEST_P(StoreContract, statistics_count_what_there_is) {
     const auto node = register_node();
     running_sandbox();
     place();
-    advance(60s);
+    live_through(60s);
     register_node();
 
     const auto statistics = value(store().statistics(in(5s)));
@@ -292,7 +304,7 @@ TEST_P(StoreContract, statistics_count_what_there_is) {
     EXPECT_EQ(statistics.nodes, 2U);
     EXPECT_EQ(statistics.stale_nodes, 1U);
     EXPECT_EQ(statistics.pending_assignments, 1U);
-    EXPECT_EQ(statistics.outbox, 5U);
+    EXPECT_EQ(statistics.outbox, 6U);
     EXPECT_EQ(statistics.oldest_unpublished, now() - 60s);
     EXPECT_EQ(error(store().ping(in(5s))), std::nullopt);
     EXPECT_EQ(capacity(node).running_sandboxes, 2);

@@ -93,7 +93,7 @@ TEST_P(StoreContract, a_heartbeat_counts_only_use_beyond_the_ledger) {
 TEST_P(StoreContract, counts_why_each_node_was_refused) {
     settings.aegis.heartbeat_timeout = 45s;
     const auto silent = register_node();
-    advance(60s);
+    live_through(60s);
     const auto drained = register_node();
     register_node({.total = {.cpu_millis = 100, .memory_mib = 64, .disk_mib = 64, .pids = 8}});
     value(store().drain(drained, true, {}, in(5s)));

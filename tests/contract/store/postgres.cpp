@@ -37,7 +37,9 @@ public:
             "delete from sandbox.nodes; delete from sandbox.polls; delete from sandbox.answers;"
             "delete from sandbox.outbox; delete from sandbox.events;");
         set_time(kStart);
-        query("update sandbox.watch set last_sweep = sandbox.now(), counting_from = sandbox.now()");
+        query(
+            "update sandbox.watch set last_sweep = sandbox.now(), counting_from = sandbox.now(),"
+            "listening_from = sandbox.now()");
     }
     void set_time(Timestamp now) { query("update sandbox.test_clock set now = '" + format_time(now) + "'"); }
     [[nodiscard]] PostgresSettings settings() const { return {.url = Secret(server_.url()), .max_connections = 4}; }

@@ -194,6 +194,27 @@ TEST_F(Trouble, a_server_that_dies_takes_the_last_heartbeats_with_it) {
     }
 }
 
+// Nodes could not tell of themselves meanwhile, so they are not taken for silent.
+class ShortPatience : public Trouble {
+protected:
+    void SetUp() override {
+        settings_.aegis.heartbeat_timeout = 2s;
+        Trouble::SetUp();
+    }
+};
+
+TEST_F(ShortPatience, nodes_are_not_silent_while_the_server_is_away) {
+    value((*this)[0].sweep(in(10s)));
+    server().stop();
+    std::this_thread::sleep_for(3s);
+    server().start();
+    expect_service_again();
+
+    place((*this)[1]);
+    value((*this)[0].sweep(in(10s)));
+    place((*this)[0]);
+}
+
 // The listener's connection, the publisher's and the pool's: each may be cut at any moment.
 TEST_F(Trouble, connections_that_are_cut_one_by_one) {
     begin_work();

@@ -81,13 +81,13 @@ std::vector<domain::Node> State::nodes() const {
     return all;
 }
 
-Statistics State::statistics(Timestamp now) const {
+Statistics State::statistics() const {
     Statistics statistics;
     for (const auto& [id, record] : sandboxes_) ++statistics.sandboxes[record.sandbox.state];
     for (const auto& [id, record] : operations_) ++statistics.operations[record.operation.state];
     statistics.nodes = nodes_.size();
     for (const auto& [id, record] : nodes_) {
-        if (now - record.node.last_seen > settings_.aegis.heartbeat_timeout) ++statistics.stale_nodes;
+        if (record.stale) ++statistics.stale_nodes;
         statistics.pending_assignments += record.pending.size();
     }
     statistics.outbox = outbox_.size();

@@ -19,6 +19,7 @@ State::State(Settings settings, Random& random, Timestamp now)
     : settings_(std::move(settings)),
       random_(random),
       counting_from_(now),
+      listening_from_(now),
       last_sweep_(now),
       last_sequence_(first_sequence(now)) {}
 

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] Page<domain::Sandbox> sandboxes(const SandboxFilter& filter) const;
     [[nodiscard]] Page<domain::Operation> operations(const OperationFilter& filter) const;
     [[nodiscard]] std::vector<domain::Node> nodes() const;
-    [[nodiscard]] Statistics statistics(Timestamp now) const;
+    [[nodiscard]] Statistics statistics() const;
 
     // state.cpp: look-ups. Errors: not_found.
     [[nodiscard]] Result<SandboxRecord*> find(domain::SandboxId id);
@@ -149,7 +149,8 @@ private:
 
     Settings settings_;
     Random& random_;
-    Timestamp counting_from_;  // no node is lost for a silence before this
+    Timestamp counting_from_;   // no node is lost for a silence before this
+    Timestamp listening_from_;  // nor silent
     Timestamp last_sweep_;
 
     aegis::Fleet fleet_;

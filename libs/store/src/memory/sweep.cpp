@@ -13,10 +13,11 @@ Swept State::sweep(Timestamp now) {
     Swept swept;
     // Nobody swept for long: this process was stopped or the machine asleep. Its nodes get their time again.
     if (now - last_sweep_ > settings_.node_lost / 2) counting_from_ = now;
+    if (now - last_sweep_ > settings_.aegis.heartbeat_timeout / 2) listening_from_ = now;
     last_sweep_ = now;
 
     for (auto& [id, node] : nodes_) {
-        if (!node.stale && now - node.node.last_seen > settings_.aegis.heartbeat_timeout) {
+        if (!node.stale && now - std::max(node.node.last_seen, listening_from_) > settings_.aegis.heartbeat_timeout) {
             node.stale = true;
             tell(node, "node.stale", now);
         }

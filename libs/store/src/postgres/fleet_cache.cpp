@@ -12,6 +12,10 @@ namespace sandbox::store::postgres {
 
 namespace {
 
+/// Which nodes are silent is the database's to say, since it knows for how long anybody has listened: those were last
+/// seen long ago, all others within this.
+constexpr std::chrono::seconds kHeardLately = std::chrono::years(10);
+
 constexpr Statement kFleet{"fleet", "select fleet($1::text::xid8)"};
 
 domain::Resources resources_of(const nlohmann::json& numbers) {
@@ -36,6 +40,10 @@ Timestamp time_of(const nlohmann::json& json) {
 
 }  // namespace
 
+FleetCache::FleetCache(std::shared_ptr<Pool> pool, aegis::Policy policy) : pool_(std::move(pool)), policy_(policy) {
+    policy_.heartbeat_timeout = kHeardLately;
+}
+
 /// What one reading brought.
 struct FleetCache::News {
     struct Ledger {
@@ -43,7 +51,7 @@ struct FleetCache::News {
         std::int64_t registration = 0;
         bool draining = false;
         float pressure = 0;
-        Timestamp last_seen;
+        bool stale = false;
     };
     bool everything = false;
     std::string since;
@@ -74,7 +82,7 @@ Result<FleetCache::News> FleetCache::read(Connection& connection, const std::str
                                 .registration = ledger.at("registration").get<std::int64_t>(),
                                 .draining = ledger.at("draining").get<bool>(),
                                 .pressure = ledger.at("pressure").get<float>(),
-                                .last_seen = time_of(ledger.at("last_seen"))});
+                                .stale = ledger.at("stale").get<bool>()});
     for (const auto& sandbox : json.at("sandboxes")) {
         std::optional<Live> live;
         if (sandbox.at("live").get<bool>())
@@ -149,16 +157,12 @@ void FleetCache::take(News news) {
         entry.registration = ledger.registration;
         entry.node.draining = ledger.draining;
         entry.node.pressure = ledger.pressure;
-        entry.node.last_seen = std::max(entry.node.last_seen, ledger.last_seen);
+        entry.stale = ledger.stale;
         take(entry, ledger.note);
-        fleet_.upsert(entry.node);
-        follow(entry, true);
+        show(entry);
     }
     for (auto& node : news.nodes)
-        if (const auto found = nodes_.find(node.id); found != nodes_.end()) {
-            fleet_.upsert(found->second.node);
-            follow(found->second, true);
-        }
+        if (const auto found = nodes_.find(node.id); found != nodes_.end()) show(found->second);
     for (auto& [id, live] : news.sandboxes) {
         if (live)
             add_live(id, live->node, live->tenant, live->labels);
@@ -174,6 +178,12 @@ void FleetCache::take(Entry& entry, const LedgerNote& note) {
     entry.node.capacity.total = note.total;
     entry.node.capacity.max_sandboxes = note.max_sandboxes;
     entry.node.capacity.running_sandboxes = note.live;
+}
+
+void FleetCache::show(Entry& entry) {
+    entry.node.last_seen = entry.stale ? Timestamp{} : now();
+    fleet_.upsert(entry.node);
+    follow(entry, true);
 }
 
 void FleetCache::follow(const Entry& entry, bool counting_holds) {
@@ -233,12 +243,10 @@ void FleetCache::remove_live(const domain::SandboxId& id) {
 void FleetCache::heard_from(const domain::NodeId& id, const domain::Heartbeat& report) {
     const auto found = nodes_.find(id);
     if (found == nodes_.end()) return;
-    auto& node = found->second.node;
-    node.last_seen = std::max(node.last_seen, now());
-    node.pressure = report.pressure;
-    node.warm_images = report.warm_images;
-    fleet_.upsert(node);
-    follow(found->second, true);
+    found->second.stale = false;
+    found->second.node.pressure = report.pressure;
+    found->second.node.warm_images = report.warm_images;
+    show(found->second);
 }
 
 /// By the database's clock, as far as it is known here.

@@ -16,7 +16,7 @@ namespace sandbox::store::postgres {
 /// database decides whether a choice still holds. Lives on the io thread; always owned by a shared_ptr.
 class FleetCache : public std::enable_shared_from_this<FleetCache> {
 public:
-    FleetCache(std::shared_ptr<Pool> pool, aegis::Policy policy) : pool_(std::move(pool)), policy_(policy) {}
+    FleetCache(std::shared_ptr<Pool> pool, aegis::Policy policy);
 
     /// Reads what has changed since the last time, or everything. Concurrent callers share one reading that began after
     /// each of them asked. Errors: unavailable.
@@ -58,6 +58,7 @@ private:
         domain::Node node;
         std::int64_t registration = 0;
         std::int64_t version = 0;
+        bool stale = false;
         domain::Resources used{0, 0, 0, 0};
         domain::Resources held{0, 0, 0, 0};  // by Holds
         std::int64_t holds = 0;
@@ -72,6 +73,7 @@ private:
     [[nodiscard]] static Result<News> read(Connection& connection, const std::string& since);
     void take(News news);
     void take(Entry& entry, const LedgerNote& note);
+    void show(Entry& entry);
     void follow(const Entry& entry, bool counting_holds);
     void remove_live(const domain::SandboxId& id);
     [[nodiscard]] Timestamp now() const;

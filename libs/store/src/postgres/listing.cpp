@@ -58,7 +58,7 @@ constexpr Statement kStatistics{"statistics", R"(
     select 'sandbox', state, count(*) from sandboxes where ended_at is null group by state
     union all select 'operation', state, count(*) from operations where ended_at is null group by state
     union all select 'nodes', null, count(*) from ledgers
-    union all select 'stale', null, count(*) from ledgers where sandbox.now() - last_seen > $1::interval
+    union all select 'stale', null, count(*) from ledgers where stale
     union all select 'pending', null, count(*) from operations where ended_at is null and assignment_state = 'pending'
     union all select 'outbox', (select happened_at::text from outbox order by id limit 1), count(*) from outbox)"};
 
@@ -201,10 +201,7 @@ Task<Result<domain::Operation>> PostgresStore::wait_operation(domain::OperationI
 
 Task<Result<Statistics>> PostgresStore::statistics(Deadline deadline) {
     const auto now = std::chrono::steady_clock::now();
-    auto open =
-        co_await pool_->read(deadline, [timeout = interval(settings_.aegis.heartbeat_timeout)](Connection& connection) {
-            return connection.query(kStatistics, {timeout});
-        });
+    auto open = co_await pool_->read(deadline, [](Connection& connection) { return connection.query(kStatistics); });
     if (!open) co_return fail(std::move(open.error()));
     if (now >= count_ended_at_) {
         count_ended_at_ = now + kCountEndedAgain;

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kToAnswer{700};
 constexpr std::chrono::milliseconds kLeastWait{100};
 
 constexpr Statement kPlaceAll{"place_all",
-                              "select code, message, body, notes from place_all($1, $2, $3::real, $4, $5::integer)"};
+                              "select code, message, body, notes from place_all($1, $2::real, $3, $4::integer)"};
 
 Error not_in_time() {
     return Error(Code::unavailable, "PostgreSQL did not answer in time");
@@ -113,9 +113,9 @@ Task<Result<std::vector<Answer>>> Placements::ask_for(const Batch& batch) {
     for (const auto& request : batch) may_wait = std::min(may_wait, request->may_wait());
     auto job = [requests = std::move(requests), policy = policy_, lock_timeout = std::max(may_wait, kLeastWait),
                 size = batch.size()](Connection& connection) -> Result<std::vector<Answer>> {
-        auto rows = connection.query(
-            kPlaceAll, {requests, interval(policy.heartbeat_timeout), std::to_string(policy.max_host_pressure),
-                        std::to_string(policy.reserve_ratio), std::to_string(lock_timeout.count())});
+        auto rows =
+            connection.query(kPlaceAll, {requests, std::to_string(policy.max_host_pressure),
+                                         std::to_string(policy.reserve_ratio), std::to_string(lock_timeout.count())});
         if (!rows) return fail(std::move(rows.error()));
         std::vector<Answer> answers;
         for (const auto& row : *rows) answers.push_back(Answer::from(row));
