@@ -8,6 +8,7 @@
 #include <sandbox/base/text.hpp>
 
 #include "live_line.hpp"
+#include "report.hpp"
 
 namespace sandbox::cli {
 namespace {
@@ -56,6 +57,15 @@ std::string reason(const domain::Operation& operation) {
            "left before you repeat it";
 }
 
+/// Our wait has failed, not the operation: whoever reads this must find it again. Where it is unknown, nothing goes on.
+client::Failure wait_failed(client::Failure failure, const domain::Operation& operation) {
+    if (failure.status == 404) return failure;
+    const auto& error = failure.error;
+    failure.error = Error(error.code(), fmt::format("{}; {}", error.message(), goes_on(pending_any(operation))))
+                        .with_details(std::string(error.details()));
+    return failure;
+}
+
 }  // namespace
 
 Pending pending_create(const domain::Operation& operation) {
@@ -101,7 +111,7 @@ Task<client::Answer<domain::Operation>> wait_for(Session& session, client::Clien
             client::Waiting{.round_seconds = live ? kRoundOnTerminal : kRoundElsewhere, .on_progress = show_phase});
         if (!answer) {
             session.stop_if_interrupted();
-            co_return answer;
+            co_return std::unexpected(wait_failed(std::move(answer.error()), operation));
         }
         operation = std::move(*answer);
     }

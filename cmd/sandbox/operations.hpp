@@ -42,7 +42,7 @@ Task<Answer> start(Session& session, Task<Answer> request, Describe describe) {
 [[nodiscard]] Pending pending_any(const domain::Operation& operation);
 
 /// Waits for the end of an operation, with a live line that begins with `what` ("exec"). After `limit` without an end
-/// the operation comes back as it is.
+/// the operation comes back as it is. A wait that fails says that the operation goes on, and how to follow it.
 Task<client::Answer<domain::Operation>> wait_for(Session& session, client::Client& client, domain::Operation operation,
                                                  std::chrono::seconds limit, std::string what);
 

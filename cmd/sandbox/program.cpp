@@ -30,11 +30,7 @@ constexpr std::string_view kInterruptedCode = "interrupted";
 std::string interrupted_text(const std::vector<Pending>& pending, bool json) {
     if (pending.empty()) return json ? error_text(std::string(kInterruptedCode), "interrupted", "", true) : "";
     std::string message = "interrupted";
-    for (const auto& one : pending) {
-        message +=
-            fmt::format("; {} goes on without us: follow it with `sandbox wait {}`", one.what, one.operation.text());
-        if (!one.cancel.empty()) message += fmt::format(", end it with `{}`", one.cancel);
-    }
+    for (const auto& one : pending) message += "; " + goes_on(one);
     return error_text(std::string(kInterruptedCode), message, "", json);
 }
 

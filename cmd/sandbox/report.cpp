@@ -25,6 +25,13 @@ std::string message_of(const client::Failure& failure) {
     return message;
 }
 
+std::string goes_on(const Pending& pending) {
+    auto text =
+        fmt::format("{} goes on without us: follow it with `sandbox wait {}`", pending.what, pending.operation.text());
+    if (!pending.cancel.empty()) text += fmt::format(", end it with `{}`", pending.cancel);
+    return text;
+}
+
 std::string error_text(const std::string& code, const std::string& message, const std::string& request_id, bool json) {
     if (!json) {
         const auto id = request_id.empty() ? "" : fmt::format(" (request {})", request_id);

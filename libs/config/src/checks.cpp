@@ -68,9 +68,12 @@ Check check_controller(const Config& config, const Settings& settings) {
                       server.tls_cert_file ? "server.tls_key_file" : "server.tls_cert_file");
     if (auto file = readable("server.tls_cert_file", server.tls_cert_file, settings); !file) return file;
     if (auto file = readable("server.tls_key_file", server.tls_key_file, settings); !file) return file;
-    if (config.store.kind == StoreKind::postgres && config.store.database_url.empty())
-        return refuse("store.database_url is not set: {} needs it, {}", named("store.kind", settings),
-                      form::kDatabaseUrl.expects);
+    if (config.store.kind == StoreKind::postgres) {
+        if (config.store.database_url.empty())
+            return refuse("store.database_url is not set: {} needs it, {}", named("store.kind", settings),
+                          form::kDatabaseUrl.expects);
+        if (auto url = check_database_url(config, settings); !url) return url;
+    }
     if (config.bus.kind == BusKind::nats)
         return readable("bus.credentials_file", config.bus.credentials_file, settings);
     return {};
@@ -109,6 +112,12 @@ Check check_worker(const Config& config, const Settings& settings) {
     if (node.token.empty() && !config.server.allow_unauthenticated_dev)
         return refuse("node.token is not set: give the controller's node token in {} or {}_FILE",
                       variable_of("node.token"), variable_of("node.token"));
+    if (node.control_plane_url) {
+        if (auto url = check_url("node.control_plane_url", *node.control_plane_url, settings); !url) return url;
+    }
+    if (node.runtime == RuntimeKind::docker) {
+        if (auto url = check_url("node.docker_host", node.docker_host, settings); !url) return url;
+    }
     if (auto file = readable("node.ca_file", node.ca_file, settings); !file) return file;
     if (node.runtime == RuntimeKind::external) {
         if (auto driver = check_driver(config, settings); !driver) return driver;

@@ -17,6 +17,12 @@ namespace sandbox::config {
 /// The rules of tunnel.*, asked only while tunnels are on.
 [[nodiscard]] Result<void> check_tunnels(const Config& config);
 
+/// Whether libpq can read store.database_url, which is not empty; it asks no server.
+[[nodiscard]] Result<void> check_database_url(const Config& config, const Settings& settings);
+
+/// Whether our HTTP client can use the URL that is at `path`.
+[[nodiscard]] Result<void> check_url(std::string_view path, std::string_view url, const Settings& settings);
+
 /// Settings that are right and that this version can't serve.
 [[nodiscard]] Result<void> refuse_unbuilt(const Config& config);
 

@@ -169,6 +169,44 @@ TEST(Refusal, needs_a_database_url_for_postgres) {
               "postgres:// or postgresql://");
 }
 
+/// What a controller on PostgreSQL says of this URL; "" when it would start.
+std::string refusal_of_database(const std::string& url) {
+    return Start()
+        .role(Role::controller)
+        .with("SANDBOX__STORE__KIND", "postgres")
+        .with("SANDBOX__STORE__DATABASE_URL", url)
+        .refusal();
+}
+
+// What libpq would refuse at the start is refused by a check too, and no part of it is shown.
+TEST(Refusal, wants_a_database_url_that_libpq_takes) {
+    for (const auto* url :
+         {"postgres://u:hunter2@h/db", "postgresql://u:hunter%402@h:5432/db?sslmode=verify-full&connect_timeout=5",
+          "postgres://u@h1:1,h2:2/db?target_session_attrs=read-write", "postgres://u@/db?host=/run/postgresql",
+          "postgres://u:hunter2@[::1]:5432/db?sslmode=disable", "postgres://"})
+        EXPECT_EQ(refusal_of_database(url), "") << url;
+    for (const auto* url : {"postgres://u:hunter2@h/db?sslmod=disable", "postgres://u:a@b@h/db?sslmod=disable",
+                            "postgres://u:hunter@hunter2@h/db", "postgres://u:hunter2/hunter2@h/db",
+                            "postgres://u:hunter2%zz@h/db", "postgres://u:hunter2@[::1/db"})
+        EXPECT_THAT(refusal_of_database(url),
+                    AllOf(StartsWith("store.database_url (SANDBOX__STORE__DATABASE_URL): must look like postgres://"),
+                          Not(HasSubstr("hunter")), Not(HasSubstr("sslmod="))))
+            << url;
+    EXPECT_EQ(refusal_of_database("postgres://u:hunter2@h/db?sslmode=foo"),
+              "store.database_url (SANDBOX__STORE__DATABASE_URL): its sslmode must be one of disable, allow, prefer, "
+              "require, verify-ca, verify-full");
+}
+
+// Read as the start reads it: one address, not a list of them.
+TEST(Refusal, wants_a_control_plane_url_that_a_worker_can_use) {
+    for (const auto* url : {"http://a:1,http://b:2", "http://a:99999", "http://a:8x/y"})
+        EXPECT_THAT(Start().with("SANDBOX__NODE__CONTROL_PLANE_URL", url).refusal(),
+                    StartsWith("node.control_plane_url (SANDBOX__NODE__CONTROL_PLANE_URL): "))
+            << url;
+    EXPECT_EQ(Start().with("SANDBOX__NODE__CONTROL_PLANE_URL", "https://sandbox.example:8443/prefix/").refusal(), "");
+    EXPECT_THAT(Start().with("DOCKER_HOST", "tcp://h:99999").refusal(), StartsWith("node.docker_host (DOCKER_HOST): "));
+}
+
 TEST(Refusal, needs_a_state_directory_that_can_be_written) {
     Start start;
     start.with("SANDBOX__NODE__STATE_DIR", "/proc/sandbox");
