@@ -127,6 +127,8 @@ void Exec::watch(Poller& poller, const OutQueue& out) {
     if (!status_ && kill_reason_ == KillReason::none) poller.wake_at(deadline_);
     if (kill_reason_ != KillReason::none) {
         if (supervisor_ == 0 && !status_) poller.wake_at(SteadyClock::now() + 5ms);
+        if (supervisor_ != 0 && !status_ && SteadyClock::now() >= killed_at_ + kKillAnswer)
+            poller.wake_at(SteadyClock::now() + 50ms);
         for (const auto patience : {kKillPatience, std::chrono::milliseconds(kKillAnswer)})
             if (SteadyClock::now() < killed_at_ + patience) poller.wake_at(killed_at_ + patience);
     }
@@ -149,8 +151,11 @@ void Exec::handle(const Poller& poller, OutQueue& out) {
     if (tail_.size() > kCommandTail) tail_.erase(0, tail_.size() - kCommandTail);
     const auto now = SteadyClock::now();
     if (!status_ && !failed_ && now >= deadline_) kill(KillReason::time_limit);
-    // Without a supervisor it is on us, a look at a time so that the others don't wait.
-    if (kill_reason_ != KillReason::none && supervisor_ == 0 && !status_ && main_ != 0) kill_tree_once(main_);
+    if (kill_reason_ == KillReason::none || status_) return;
+    // Without a supervisor it is on us, a look at a time so that the others don't wait. So it is with one that does not
+    // answer: a process of the sandbox may have stopped it, or the main process before it was a program.
+    if (supervisor_ == 0 && main_ != 0) kill_tree_once(main_);
+    if (supervisor_ != 0 && now >= killed_at_ + kKillAnswer) kill_tree_once(supervisor_);
 }
 
 void Exec::read_reports(OutQueue& out) {

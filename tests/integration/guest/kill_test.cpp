@@ -1,4 +1,6 @@
 // Time limits and kills: everything of the exec is gone within a second, whatever it did to get away; and nothing else.
+#include <csignal>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -142,6 +144,27 @@ TEST_F(Kill, a_stopped_supervisor_goes_on) {
 
     EXPECT_TRUE(run.exited->timed_out);
     EXPECT_LT(run.took, 1300ms);
+}
+
+// Before it is a program it borrows its supervisor's memory, which stands still meanwhile. Processes of the sandbox may
+// stop it just then; a PATH of ten thousand folders leaves them time.
+TEST_F(Kill, a_command_that_is_stopped_before_it_is_a_program) {
+    ASSERT_TRUE(host.wait([&] { return sandbox.has_spare(); }));
+    const auto children =
+        "/proc/" + std::to_string(sandbox.spare()) + "/task/" + std::to_string(sandbox.spare()) + "/children";
+    std::string path = "PATH=";
+    for (int i = 0; i < 10'000; ++i) path += "/a:";
+    const auto begun = std::chrono::steady_clock::now();
+    const auto id = host.start_shell("echo ran >> /workspace/late", {.env = {path + "/bin"}, .time_limit_ms = 300});
+    pid_t main = 0;
+    EXPECT_TRUE(host.wait([&] { return bool(std::ifstream(children) >> main); }));
+    kill(main, SIGSTOP);
+
+    const auto run = host.finish(id);
+    EXPECT_TRUE(run.exited->timed_out);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
+    EXPECT_TRUE(nothing_left());
+    EXPECT_EQ(host.shell("cat /workspace/late 2>&1").code(), 1);
 }
 
 // Processes of the sandbox can do to the supervisor that waits for the next exec what they can do to their own.
