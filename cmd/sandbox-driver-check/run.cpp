@@ -24,6 +24,8 @@ namespace {
 
 constexpr auto kProbeTime = 20s;
 constexpr auto kStopTime = 5s;  // SIGTERM, its grace time, SIGKILL
+/// `timeout` signals the process and at once its group: both are one wish to end.
+constexpr auto kSameSignalTime = 1s;
 constexpr int kBySignal = 128;
 
 /// Beside this program, or where it is installed.
@@ -106,8 +108,10 @@ void Run::remove_state_dir() {
 void Run::await_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
         if (error) return;
-        if (signal_) leave_at_once(number);
-        take_signal(number);
+        if (!signal_)
+            take_signal(number);
+        else if (since(signalled_at_) >= kSameSignalTime)
+            leave_at_once(number);
         await_signal();
     });
 }
@@ -115,8 +119,9 @@ void Run::await_signal() {
 /// What runs is stopped; the check under way fails of it, and all() goes on to the end.
 void Run::take_signal(int number) {
     signal_ = number;
+    signalled_at_ = Clock::now();
     report_.fail(fmt::format("interrupted by SIG{}", ::sigabbrev_np(number)));
-    complain("what was made is being deleted; a second signal leaves at once");
+    complain("what was made is being deleted; another signal leaves at once");
     if (kit_) kit_->interrupt();
     asio::co_spawn(io_, runtime_->stop(in(kStopTime)), [](const std::exception_ptr&) {});
 }
