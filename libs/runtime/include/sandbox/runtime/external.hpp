@@ -19,7 +19,7 @@ struct DriverLimits {
     std::chrono::milliseconds create{120'000};
     std::chrono::milliseconds beyond_exec{5'000};  // past the command's own time limit
     std::chrono::milliseconds destroy{60'000};
-    std::chrono::milliseconds list{10'000};
+    std::chrono::milliseconds list{5'000};  // a heartbeat waits for it
     std::chrono::milliseconds cancel{10'000};
     std::chrono::milliseconds kill_grace{2'000};  // between SIGTERM and SIGKILL
 };
