@@ -31,6 +31,11 @@ struct NotOffered : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Why a check could not be made just now; another time it can.
+struct NotJudged : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 /// The check does not go on, since the kit was told to end.
 struct Interrupted : std::exception {};
 
