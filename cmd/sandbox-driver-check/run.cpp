@@ -135,7 +135,7 @@ void Run::leave_at_once(int number) {
 
 // ---- the driver ----
 
-std::unique_ptr<runtime::Runtime> Run::make_runtime() {
+std::unique_ptr<runtime::DriverRuntime> Run::make_runtime() {
     runtime::ExternalSettings settings;
     settings.driver = options_.driver;
     settings.launcher = find_launcher();
@@ -165,9 +165,11 @@ Task<void> Run::look() {
         co_return;
     }
     report_.tell_of(capabilities->info);
-    Kit::Settings settings{.image = options_.image, .kill_driver = [this](std::string_view action) {
-                               return kill_driver_run(options_.driver, action);
-                           }};
+    Kit::Settings settings{
+        .image = options_.image,
+        .driver = runtime_.get(),
+        .is_alone = !made_dir_.empty(),
+        .kill_driver = [this](std::string_view action) { return kill_driver_run(options_.driver, action); }};
     kit_ = std::make_unique<Kit>(io_.get_executor(), *runtime_, std::move(*capabilities), std::move(settings));
     for (const auto& check : all_checks()) {
         if (!is_wanted(options_, check)) continue;

@@ -29,7 +29,7 @@ private:
     void await_signal();
     void take_signal(int number);
     [[noreturn]] void leave_at_once(int number);
-    [[nodiscard]] std::unique_ptr<runtime::Runtime> make_runtime();
+    [[nodiscard]] std::unique_ptr<runtime::DriverRuntime> make_runtime();
 
     Task<void> all();
     Task<void> look();
@@ -44,7 +44,7 @@ private:
     Clock::time_point signalled_at_;  // when it came
     std::string made_dir_;            // the state directory, when it is this run's own
     bool all_deleted_ = true;
-    std::unique_ptr<runtime::Runtime> runtime_;
+    std::unique_ptr<runtime::DriverRuntime> runtime_;
     std::unique_ptr<Kit> kit_;
 };
 
