@@ -29,12 +29,15 @@ constexpr auto kSameSignalTime = 1s;
 constexpr int kBySignal = 128;
 
 /// Beside this program, or where it is installed.
-std::string find_launcher() {
+Result<std::string> find_launcher() {
     std::error_code error;
     const auto here = fs::read_symlink("/proc/self/exe", error).parent_path();
-    const auto installed = here.parent_path() / "libexec/sandbox/sandbox-driver-run";
     const auto beside = here / "sandbox-driver-run";
-    return fs::exists(beside, error) ? beside : installed;
+    const auto installed = here.parent_path() / "libexec/sandbox/sandbox-driver-run";
+    for (const auto& place : {beside, installed})
+        if (fs::exists(place, error)) return place.string();
+    return fail(Code::unavailable, fmt::format("there is no sandbox-driver-run program at {} and none at {}",
+                                               beside.string(), installed.string()));
 }
 
 bool is_ignored(int number) {
@@ -55,7 +58,10 @@ Run::Run(const Options& options) : options_(options), report_(options_), signals
 
 int Run::to_end() {
     await_signal();
-    if (!make_state_dir()) return report_.finish();
+    auto launcher = find_launcher();
+    if (!launcher) report_.fail(launcher.error().message());
+    if (!launcher || !make_state_dir()) return report_.finish();
+    launcher_ = std::move(*launcher);
     runtime_ = make_runtime();
     asio::co_spawn(io_, all(), [this](const std::exception_ptr& failure) {
         signals_.cancel();
@@ -138,7 +144,7 @@ void Run::leave_at_once(int number) {
 std::unique_ptr<runtime::DriverRuntime> Run::make_runtime() {
     runtime::ExternalSettings settings;
     settings.driver = options_.driver;
-    settings.launcher = find_launcher();
+    settings.launcher = launcher_;
     settings.state_dir = options_.state_dir;
     settings.node_name = "driver-check";
     return runtime::create_external_runtime(io_.get_executor(), std::move(settings));

@@ -42,7 +42,8 @@ private:
     asio::signal_set signals_;
     std::optional<int> signal_;       // the first
     Clock::time_point signalled_at_;  // when it came
-    std::string made_dir_;            // the state directory, when it is this run's own
+    std::string launcher_;
+    std::string made_dir_;  // the state directory, when it is this run's own
     bool all_deleted_ = true;
     std::unique_ptr<runtime::DriverRuntime> runtime_;
     std::unique_ptr<Kit> kit_;

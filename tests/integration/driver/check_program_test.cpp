@@ -113,7 +113,9 @@ TEST_F(DriverCheck, can_not_try_a_driver_without_the_launcher) {
     fs::copy_file(program("sandbox-driver-check"), alone);
     const auto ended = run_program({.argv = {alone, fixture("test-driver"), "--json"}});
     EXPECT_EQ(ended.status, 2);
-    EXPECT_THAT(ended.err, HasSubstr("there is no sandbox-driver-run program at "));
+    EXPECT_THAT(ended.err,
+                HasSubstr("there is no sandbox-driver-run program at " + state() + "/sandbox-driver-run and "));
+    EXPECT_THAT(ended.err, HasSubstr("libexec/sandbox/sandbox-driver-run"));
     EXPECT_THAT(json::parse(ended.out)["error"].get<std::string>(),
                 HasSubstr("there is no sandbox-driver-run program"));
 }
