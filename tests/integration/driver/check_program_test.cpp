@@ -268,6 +268,18 @@ TEST_F(DriverCheck, leaves_at_once_at_the_second_signal) {
     EXPECT_TRUE(test::eventually(10s, [&] { return left() == 0; }));
 }
 
+TEST_F(DriverCheck, takes_two_signals_at_once_for_one) {
+    Process program(start_of({test_driver_but("exec) sleep 1000 ;;"), "--only", "create"}));
+    ASSERT_TRUE(test::eventually(30s, [&] { return is_doing("exec"); })) << program.err();
+    program.signal(SIGTERM);
+    program.signal(SIGINT);  // of two alike, one might be lost
+    const auto ended = program.wait(30s);
+    EXPECT_THAT(ended.status, ::testing::AnyOf(128 + SIGTERM, 128 + SIGINT)) << ended.err;
+    EXPECT_TRUE(is_doing("delete")) << ended.err;
+    EXPECT_EQ(in_sandboxes(), 0U);
+    EXPECT_THAT(temporary_files(), IsEmpty());
+}
+
 // It signals the process and at once its whole group.
 TEST_F(DriverCheck, deletes_what_it_made_when_timeout_ends_it) {
     const auto driver = test_driver_but("exec) sleep 1000 ;;");
