@@ -10,6 +10,8 @@ Task<void> look(Kit& kit, const Check& check, Verdict& verdict) {
         verdict.held = Verdict::Held::yes;
     } catch (const NotOffered& why) {
         verdict = {.held = Verdict::Held::not_offered, .detail = why.what()};
+    } catch (const NotJudged& why) {
+        verdict = {.held = Verdict::Held::not_judged, .detail = why.what()};
     } catch (const Broken& wrong) {
         verdict = {.held = Verdict::Held::no, .detail = wrong.what()};
     }

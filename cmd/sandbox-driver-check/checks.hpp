@@ -14,16 +14,21 @@ struct Check {
     std::string_view name;
     bool required;
     std::string_view promise;
-    /// Ends with what was seen, for the table; throws Broken or NotOffered.
+    /// Ends with what was seen, for the table; throws Broken, NotOffered or NotJudged.
     Task<std::string> (*look)(Kit& kit);
 };
 
 struct Verdict {
-    enum class Held { yes, no, not_offered };
+    enum class Held { yes, no, not_offered, not_judged };
     Held held = Held::no;
     std::string detail;
     std::chrono::milliseconds took{0};
 };
+
+/// What a sandbox that may use a quarter of a processor, and would use all, used of it in that time; all in seconds.
+/// `spare` is what the host's processors had left over meanwhile. Throws Broken, or NotJudged when a busy host may be
+/// all that held the sandbox back.
+void judge_cpu(double used, double took, double spare);
 
 /// Looks at one, and removes what it made; that this works is part of it.
 [[nodiscard]] Task<Verdict> look_at(Kit& kit, const Check& check);

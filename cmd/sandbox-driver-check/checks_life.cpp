@@ -5,6 +5,10 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sandbox/base/json_reader.hpp>
+#include <sandbox/base/text.hpp>
 
 #include "checks.hpp"
 #include "host_view.hpp"
@@ -124,14 +128,57 @@ Task<std::string> lists(Kit& kit) {
     const auto contains = [](const std::vector<domain::SandboxId>& ids, domain::SandboxId id) {
         return std::ranges::find(ids, id) != ids.end();
     };
+    auto others = co_await kit.listed();
+    // Those that another check could not delete may be there.
+    if (kit.settings().is_alone) others = kit.not_deleted();
     const auto first = co_await kit.create();
     const auto second = co_await kit.create();
     auto ids = co_await kit.listed();
     expect(contains(ids, first) && contains(ids, second), "a sandbox that is there is not listed");
+    for (const auto id : ids)
+        expect(id == first || id == second || contains(others, id), "it lists " + id.text() + ", which was never made");
     co_await kit.remove(first);
     ids = co_await kit.listed();
     expect(!contains(ids, first), "a sandbox that was deleted is still listed");
     expect(contains(ids, second), "a sandbox is not listed any more after another's delete");
+    co_return "";
+}
+
+/// Whether a driver's answer says that it did what it was asked; Broken when it says neither that nor the opposite.
+bool says_success(const std::string& answer) {
+    const auto document = parse_json(answer);
+    const bool tells =
+        document && document->is_object() && document->contains("success") && document->at("success").is_boolean();
+    constexpr std::size_t kShown = 100;
+    expect(tells, "its answer is no object with success true or false: " + shortened(answer, kShown));
+    return document->at("success").get<bool>();
+}
+
+Task<std::string> refuses_other_tiers(Kit& kit) {
+    auto* driver = kit.settings().driver;
+    if (driver == nullptr) throw NotOffered("is no driver");
+    const auto& tiers = kit.capabilities().tiers;
+    for (const auto& [name, tier] : domain::kTierNames) {
+        if (std::ranges::find(tiers, tier) != tiers.end()) continue;
+        const auto id = kit.new_id();
+        nlohmann::json payload{{"spec", kit.spec()}, {"isolation", name}};
+        payload["spec"]["env"][Kit::kWordVariable] = kit.word();
+        const auto answer = co_await driver->ask_anything("create", id, std::move(payload), 120s);
+        // A run that fails is a create that fails.
+        expect(!answer || !says_success(*answer),
+               fmt::format("a create with isolation {} went well, and its probe names no such tier", name));
+        expect(!co_await kit.works(id), fmt::format("commands run in a sandbox that was to be isolated as {}", name));
+        co_return fmt::format("{} is refused", name);
+    }
+    co_return "it offers every tier";
+}
+
+Task<std::string> refuses_unknown_actions(Kit& kit) {
+    auto* driver = kit.settings().driver;
+    if (driver == nullptr) throw NotOffered("is no driver");
+    const auto answer = co_await driver->ask_anything("no-such-action", kit.new_id(), nullptr, 10s);
+    expect(answer.has_value(), answer ? "" : "instead of an answer with success false: " + answer.error().message());
+    expect(!says_success(*answer), "the action no-such-action was answered with success true");
     co_return "";
 }
 
@@ -183,12 +230,15 @@ constexpr std::array kChecks{
     Check{"create", true, "a create that has returned can run commands", creates},
     Check{"create-again", true, "a create of what is there is no error and changes nothing", creates_again},
     Check{"create-missing-image", true, "an image that does not exist fails the create", refuses_a_missing_image},
+    Check{"create-other-tier", true, "a tier that the probe does not name is refused", refuses_other_tiers},
     Check{"create-start-up", true, "the start-up command runs, with its arguments", starts_the_start_up_command},
     Check{"delete", true, "a delete leaves nothing that runs, and a second one is no error", deletes},
     Check{"delete-unknown", true, "a delete of nothing is no error", deletes_the_unknown},
     Check{"delete-busy", true, "a delete ends the commands that are under way", deletes_with_a_command_under_way},
     Check{"delete-create", true, "a delete at any moment of a create wins", deletes_what_is_being_created},
     Check{"list", false, "names exactly the sandboxes that are there", lists},
+    Check{"unknown-action", true, "an action that is not known is answered with success false",
+          refuses_unknown_actions},
     Check{"repeat", true, "creates, execs and deletes again and again, several side by side",
           comes_and_goes_many_times},
 };

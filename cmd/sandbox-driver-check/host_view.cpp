@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -76,6 +77,18 @@ Task<std::vector<SeenProcess>> end_processes_with(std::string text, Deadline dea
     }
     for (const auto& process : found) ::kill(process.pid, SIGKILL);
     co_return found;
+}
+
+double spare_cpu_seconds() {
+    std::ifstream file("/proc/stat");
+    std::string name;
+    double user = 0;
+    double nice = 0;
+    double system = 0;
+    double idle = 0;
+    double waiting = 0;  // for disks: nobody wanted the processor
+    file >> name >> user >> nice >> system >> idle >> waiting;
+    return (idle + waiting) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::vector<std::string> mounts_with(std::string_view text) {

@@ -24,6 +24,9 @@ struct SeenProcess {
 /// Those that are still there at the deadline; sooner when there are none. They are killed then: nobody else will.
 Task<std::vector<SeenProcess>> end_processes_with(std::string text, Deadline deadline);
 
+/// Processor time, in seconds, that this host has not used since its start, of all its processors together.
+[[nodiscard]] double spare_cpu_seconds();
+
 /// Where something is mounted that has the text in its mount point, source or options.
 [[nodiscard]] std::vector<std::string> mounts_with(std::string_view text);
 

@@ -18,6 +18,7 @@
 #include <sandbox/async/signal.hpp>
 #include <sandbox/async/task.hpp>
 #include <sandbox/base/random.hpp>
+#include <sandbox/runtime/external.hpp>
 #include <sandbox/runtime/runtime.hpp>
 
 namespace sandbox::driver_check {
@@ -28,6 +29,11 @@ struct Broken : std::runtime_error {
 };
 /// Why a check says nothing of this runtime.
 struct NotOffered : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Why a check could not be made just now; another time it can.
+struct NotJudged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
@@ -55,6 +61,10 @@ public:
     struct Settings {
         std::string image;         // with a shell and the usual small tools
         bool limits_disks = true;  // whether disk_mib is to hold
+        /// The runtime once more, when it is a driver's.
+        runtime::DriverRuntime* driver = nullptr;
+        /// Nobody else has sandboxes where this runtime's are.
+        bool is_alone = false;
         /// Sends SIGKILL to the driver's run for this action; false when none was found. Empty for a runtime without
         /// drivers.
         std::function<bool(std::string_view action)> kill_driver;

@@ -19,6 +19,8 @@ std::string_view text_of(Verdict::Held held) {
             return "holds";
         case Verdict::Held::no:
             return "BROKEN";
+        case Verdict::Held::not_judged:
+            return "unknown";
         case Verdict::Held::not_offered:
             break;
     }
@@ -47,11 +49,15 @@ void Report::tell_of(const domain::RuntimeInfo& driver) {
 void Report::add(const Check& check, const Verdict& verdict) {
     if (!options_.as_json && document_["checks"].empty())
         fmt::print("{:<22} {:<9} {:<7} {:>8}  {}\n", "CHECK", "NEED", "RESULT", "TIME", "DETAIL");
-    if (check.required && verdict.held != Verdict::Held::yes) holds_ = false;
+    const bool is_judged = verdict.held != Verdict::Held::not_judged;
+    if (check.required && !is_judged) not_judged_ += fmt::format("{}{}", not_judged_.empty() ? "" : ", ", check.name);
+    if (check.required && is_judged && verdict.held != Verdict::Held::yes) holds_ = false;
     auto entry = describe(check);
     entry["detail"] = verdict.detail;
     entry["took_ms"] = verdict.took.count();
-    entry["holds"] = verdict.held == Verdict::Held::not_offered ? json() : json(verdict.held == Verdict::Held::yes);
+    entry["holds"] = verdict.held == Verdict::Held::yes || verdict.held == Verdict::Held::no
+                         ? json(verdict.held == Verdict::Held::yes)
+                         : json();
     document_["checks"].push_back(std::move(entry));
     if (options_.as_json) return;
     const auto& detail =
@@ -67,6 +73,8 @@ void Report::fail(const std::string& why) {
 }
 
 int Report::finish() {
+    // Of a driver that is broken anyway, the answer is known.
+    if (holds_ && document_["error"].is_null() && !not_judged_.empty()) fail("could not be judged: " + not_judged_);
     const bool tried = document_["error"].is_null();
     if (tried) document_["holds"] = holds_;
     if (options_.as_json)

@@ -27,6 +27,7 @@ private:
     const Options& options_;
     nlohmann::json document_;
     bool holds_ = true;
+    std::string not_judged_;  // names of required checks
 };
 
 void print_checks(bool as_json);

@@ -24,15 +24,20 @@ namespace {
 
 constexpr auto kProbeTime = 20s;
 constexpr auto kStopTime = 5s;  // SIGTERM, its grace time, SIGKILL
+/// `timeout` signals the process and at once its group: both are one wish to end.
+constexpr auto kSameSignalTime = 1s;
 constexpr int kBySignal = 128;
 
 /// Beside this program, or where it is installed.
-std::string find_launcher() {
+Result<std::string> find_launcher() {
     std::error_code error;
     const auto here = fs::read_symlink("/proc/self/exe", error).parent_path();
-    const auto installed = here.parent_path() / "libexec/sandbox/sandbox-driver-run";
     const auto beside = here / "sandbox-driver-run";
-    return fs::exists(beside, error) ? beside : installed;
+    const auto installed = here.parent_path() / "libexec/sandbox/sandbox-driver-run";
+    for (const auto& place : {beside, installed})
+        if (fs::exists(place, error)) return place.string();
+    return fail(Code::unavailable, fmt::format("there is no sandbox-driver-run program at {} and none at {}",
+                                               beside.string(), installed.string()));
 }
 
 bool is_ignored(int number) {
@@ -53,7 +58,10 @@ Run::Run(const Options& options) : options_(options), report_(options_), signals
 
 int Run::to_end() {
     await_signal();
-    if (!make_state_dir()) return report_.finish();
+    auto launcher = find_launcher();
+    if (!launcher) report_.fail(launcher.error().message());
+    if (!launcher || !make_state_dir()) return report_.finish();
+    launcher_ = std::move(*launcher);
     runtime_ = make_runtime();
     asio::co_spawn(io_, all(), [this](const std::exception_ptr& failure) {
         signals_.cancel();
@@ -106,8 +114,10 @@ void Run::remove_state_dir() {
 void Run::await_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
         if (error) return;
-        if (signal_) leave_at_once(number);
-        take_signal(number);
+        if (!signal_)
+            take_signal(number);
+        else if (since(signalled_at_) >= kSameSignalTime)
+            leave_at_once(number);
         await_signal();
     });
 }
@@ -115,8 +125,9 @@ void Run::await_signal() {
 /// What runs is stopped; the check under way fails of it, and all() goes on to the end.
 void Run::take_signal(int number) {
     signal_ = number;
+    signalled_at_ = Clock::now();
     report_.fail(fmt::format("interrupted by SIG{}", ::sigabbrev_np(number)));
-    complain("what was made is being deleted; a second signal leaves at once");
+    complain("what was made is being deleted; another signal leaves at once");
     if (kit_) kit_->interrupt();
     asio::co_spawn(io_, runtime_->stop(in(kStopTime)), [](const std::exception_ptr&) {});
 }
@@ -130,10 +141,10 @@ void Run::leave_at_once(int number) {
 
 // ---- the driver ----
 
-std::unique_ptr<runtime::Runtime> Run::make_runtime() {
+std::unique_ptr<runtime::DriverRuntime> Run::make_runtime() {
     runtime::ExternalSettings settings;
     settings.driver = options_.driver;
-    settings.launcher = find_launcher();
+    settings.launcher = launcher_;
     settings.state_dir = options_.state_dir;
     settings.node_name = "driver-check";
     return runtime::create_external_runtime(io_.get_executor(), std::move(settings));
@@ -160,9 +171,11 @@ Task<void> Run::look() {
         co_return;
     }
     report_.tell_of(capabilities->info);
-    Kit::Settings settings{.image = options_.image, .kill_driver = [this](std::string_view action) {
-                               return kill_driver_run(options_.driver, action);
-                           }};
+    Kit::Settings settings{
+        .image = options_.image,
+        .driver = runtime_.get(),
+        .is_alone = !made_dir_.empty(),
+        .kill_driver = [this](std::string_view action) { return kill_driver_run(options_.driver, action); }};
     kit_ = std::make_unique<Kit>(io_.get_executor(), *runtime_, std::move(*capabilities), std::move(settings));
     for (const auto& check : all_checks()) {
         if (!is_wanted(options_, check)) continue;

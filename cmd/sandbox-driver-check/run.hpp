@@ -16,7 +16,7 @@
 namespace sandbox::driver_check {
 
 /// All checks that are wanted, against one driver. Whatever ends it, what it made is deleted first: SIGTERM, SIGINT and
-/// SIGHUP too, but for a second one.
+/// SIGHUP too, but for a second one that comes later than the first one's echo.
 class Run {
 public:
     explicit Run(const Options& options);
@@ -29,7 +29,7 @@ private:
     void await_signal();
     void take_signal(int number);
     [[noreturn]] void leave_at_once(int number);
-    [[nodiscard]] std::unique_ptr<runtime::Runtime> make_runtime();
+    [[nodiscard]] std::unique_ptr<runtime::DriverRuntime> make_runtime();
 
     Task<void> all();
     Task<void> look();
@@ -40,10 +40,12 @@ private:
     Report report_;
     asio::io_context io_{1};
     asio::signal_set signals_;
-    std::optional<int> signal_;
+    std::optional<int> signal_;       // the first
+    Clock::time_point signalled_at_;  // when it came
+    std::string launcher_;
     std::string made_dir_;  // the state directory, when it is this run's own
     bool all_deleted_ = true;
-    std::unique_ptr<runtime::Runtime> runtime_;
+    std::unique_ptr<runtime::DriverRuntime> runtime_;
     std::unique_ptr<Kit> kit_;
 };
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The runc driver's creates, execs and deletes beside bare runc, by turns in one run, so that what else the machine does
 counts for both: the quotient says what the driver costs. Needs root, and an image in RUNC_DRIVER_IMAGES.
-
-usage: runc_bench.py DRIVER IMAGE [ROUNDS]
 """
-import json, os, shutil, statistics, subprocess, sys, tempfile, time, uuid
+import argparse, json, os, shutil, statistics, subprocess, sys, tempfile, time, uuid
 
-driver, image = sys.argv[1:3]
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("driver", help="the path of sandbox-driver-runc")
+parser.add_argument("image", help="an image's name")
+parser.add_argument("rounds", nargs="?", type=int, default=30)
+options = parser.parse_args()
+driver, image, rounds = options.driver, options.image, options.rounds
 images = os.environ.get("RUNC_DRIVER_IMAGES", "/var/lib/sandbox-runc/images")
 rootfs = os.path.join(images, image.replace("%", "%25").replace("/", "%2F"), "rootfs")
 spec = {"tenant": "bench", "image": image, "command": [], "env": {}, "network": "deny",

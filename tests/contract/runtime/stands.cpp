@@ -44,7 +44,10 @@ void set_up_driver(Stand& stand, driver_check::Kit::Settings& kit, const std::st
     settings.launcher = program("sandbox-driver-run");
     settings.state_dir = stand.state.path();
     settings.node_name = "contract-test";
-    stand.runtime = runtime::create_external_runtime(stand.io.get_executor(), settings);
+    auto made = runtime::create_external_runtime(stand.io.get_executor(), settings);
+    kit.driver = made.get();
+    kit.is_alone = true;
+    stand.runtime = std::move(made);
     kit.kill_driver = [driver](std::string_view action) { return driver_check::kill_driver_run(driver, action); };
 }
 

@@ -1,6 +1,8 @@
 // How the driver is called: what it is given, in which order, and how a call is ended.
 #include <chrono>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -58,6 +60,24 @@ TEST_F(DriverTest, is_asked_what_the_contract_says) {
     ASSERT_TRUE(wait(runtime.destroy(id)));
     EXPECT_EQ(json::parse(written("delete")),
               json({{"protocol_version", "sandbox.runtime.v1"}, {"sandbox_id", id.text()}, {"payload", nullptr}}));
+}
+
+// The page is the whole contract, so its example of a create must be one.
+TEST_F(DriverTest, is_given_the_fields_that_the_page_shows) {
+    std::ifstream page(source("docs/runtime-driver.md"));
+    const std::string text(std::istreambuf_iterator<char>(page), {});
+    const auto begun = text.find("{\"isolation\": \"container\",");
+    ASSERT_NE(begun, std::string::npos);
+    const auto shown = json::parse(text.substr(begun, text.find("```", begun) - begun));
+    const auto keys = [](const json& object) {
+        std::vector<std::string> names;
+        for (const auto& [name, value] : object.flatten().items()) {
+            // What is inside of these is the caller's.
+            if (!name.starts_with("/env") && !name.starts_with("/command")) names.push_back(name);
+        }
+        return names;
+    };
+    EXPECT_EQ(keys(shown["spec"]), keys(json(any_spec())));
 }
 
 // Nothing of the worker's is the driver's: not its settings and tokens, not what it has open, not its process group.

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "driver_fixture.hpp"
+#include "check_fixture.hpp"
 #include "host_view.hpp"
 
 namespace sandbox::test {
@@ -22,48 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 namespace fs = std::filesystem;
-
-class DriverCheck : public DriverTest {
-protected:
-    [[nodiscard]] Start start_of(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.begin(), program("sandbox-driver-check"));
-        return {.argv = std::move(arguments), .environment = {{"TMPDIR", temporary_.path()}}};
-    }
-    [[nodiscard]] Ended check(std::vector<std::string> arguments) const {
-        return run_program(start_of(std::move(arguments)), std::chrono::minutes(2));
-    }
-    /// The test driver behind a script of this test's own; `own` is what it does itself, as branches of a case. Each
-    /// action is written to a file first.
-    [[nodiscard]] std::string test_driver_but(const std::string& own) {
-        return script("echo \"$1\" >> '" + state() + "/actions'\ncase $1 in\n" + own +
-                      "\n*) printf %s \"$request\" | '" + fixture("test-driver") + "' \"$1\" ;;\nesac");
-    }
-    /// What the program has not removed of its temporary files.
-    [[nodiscard]] std::vector<std::string> temporary_files() const {
-        std::vector<std::string> names;
-        for (const auto& entry : fs::directory_iterator(temporary_.path()))
-            names.push_back(entry.path().filename().string());
-        return names;
-    }
-    [[nodiscard]] bool is_doing(const std::string& action) const { return written("actions").ends_with(action + "\n"); }
-    /// Whether the driver has made this file in its state directory.
-    [[nodiscard]] bool was_written(const std::string& name) const {
-        const auto directories = temporary_files();
-        return std::ranges::any_of(directories, [&](const std::string& directory) {
-            return fs::exists(fs::path(temporary_.path()) / directory / name);
-        });
-    }
-    /// How many processes of the test driver's sandboxes run: they are where its files are, or were.
-    [[nodiscard]] std::size_t in_sandboxes() const {
-        std::size_t count = 0;
-        std::error_code error;
-        for (const auto& process : fs::directory_iterator("/proc", error))
-            if (fs::read_symlink(process.path() / "cwd", error).string().starts_with(temporary_.path())) ++count;
-        return count;
-    }
-
-    TemporaryDirectory temporary_;
-};
 
 TEST_F(DriverCheck, says_what_holds_and_what_does_not) {
     const auto good = check({fixture("test-driver"), "--only", "create,exec-status,list"});
@@ -155,7 +113,9 @@ TEST_F(DriverCheck, can_not_try_a_driver_without_the_launcher) {
     fs::copy_file(program("sandbox-driver-check"), alone);
     const auto ended = run_program({.argv = {alone, fixture("test-driver"), "--json"}});
     EXPECT_EQ(ended.status, 2);
-    EXPECT_THAT(ended.err, HasSubstr("there is no sandbox-driver-run program at "));
+    EXPECT_THAT(ended.err,
+                HasSubstr("there is no sandbox-driver-run program at " + state() + "/sandbox-driver-run and "));
+    EXPECT_THAT(ended.err, HasSubstr("libexec/sandbox/sandbox-driver-run"));
     EXPECT_THAT(json::parse(ended.out)["error"].get<std::string>(),
                 HasSubstr("there is no sandbox-driver-run program"));
 }
@@ -299,12 +259,38 @@ TEST_F(DriverCheck, leaves_at_once_at_the_second_signal) {
     program.signal(SIGTERM);
     ASSERT_TRUE(test::eventually(30s, [&] { return is_doing("delete"); })) << program.err();
     ASSERT_TRUE(program.running());
+    std::this_thread::sleep_for(1100ms);  // sooner, it would count as the first
     program.signal(SIGINT);
     const auto ended = program.wait(3s);
     EXPECT_EQ(ended.status, 128 + SIGINT);
     ASSERT_EQ(temporary_files().size(), 1U);
     EXPECT_THAT(ended.err, HasSubstr("is left: " + temporary_.path() + "/" + temporary_files().front()));
     EXPECT_TRUE(test::eventually(10s, [&] { return left() == 0; }));
+}
+
+TEST_F(DriverCheck, takes_two_signals_at_once_for_one) {
+    Process program(start_of({test_driver_but("exec) sleep 1000 ;;"), "--only", "create"}));
+    ASSERT_TRUE(test::eventually(30s, [&] { return is_doing("exec"); })) << program.err();
+    program.signal(SIGTERM);
+    program.signal(SIGINT);  // of two alike, one might be lost
+    const auto ended = program.wait(30s);
+    EXPECT_THAT(ended.status, ::testing::AnyOf(128 + SIGTERM, 128 + SIGINT)) << ended.err;
+    EXPECT_TRUE(is_doing("delete")) << ended.err;
+    EXPECT_EQ(in_sandboxes(), 0U);
+    EXPECT_THAT(temporary_files(), IsEmpty());
+}
+
+// It signals the process and at once its whole group.
+TEST_F(DriverCheck, deletes_what_it_made_when_timeout_ends_it) {
+    const auto driver = test_driver_but("exec) sleep 1000 ;;");
+    auto start = start_of({driver, "--only", "create-start-up"});
+    start.argv.insert(start.argv.begin(), {"timeout", "5"});
+    const auto ended = run_program(start, std::chrono::minutes(2));
+    EXPECT_EQ(ended.status, 124) << ended.err;
+    EXPECT_TRUE(is_doing("delete")) << written("actions") << ended.err;
+    EXPECT_EQ(in_sandboxes(), 0U);
+    EXPECT_THAT(temporary_files(), IsEmpty());
+    EXPECT_THAT(ended.err, Not(HasSubstr("may be left")));
 }
 
 // What nohup asked for stands.

@@ -92,6 +92,13 @@ TEST_F(DriverTest, shows_bytes_of_a_log_as_text) {
     EXPECT_LT(message.size(), 700U);
 }
 
+// What docs/runtime-driver.md says, also for who asks with more time than a heartbeat has.
+TEST_F(DriverTest, gives_a_list_five_seconds) {
+    auto listed = wait(use(script("exec sleep 1000")).list(in(60s)));
+    ASSERT_FALSE(listed);
+    EXPECT_EQ(listed.error().message(), "driver list: it did not end within 5 s and was killed");
+}
+
 // The values of a command's environment are nowhere to be seen, also when the driver itself prints them.
 TEST_F(DriverTest, hides_secrets_that_the_driver_gives_away) {
     auto& runtime = use(fixture("faults/tells-what-it-was-told"));

@@ -21,9 +21,12 @@
 
 namespace sandbox::runtime::external {
 
+/// How the driver is run, each time.
+[[nodiscard]] DriverProgram driver_program(const ExternalSettings& settings);
+
 /// Sandboxes of a driver. It remembers only what is under way and what the driver said of itself: everything else is
 /// the driver's to know. Lives on the io thread.
-class ExternalRuntime final : public Runtime {
+class ExternalRuntime final : public DriverRuntime {
 public:
     ExternalRuntime(asio::any_io_executor executor, ExternalSettings settings);
 
@@ -37,6 +40,8 @@ public:
     Task<Result<void>> destroy(domain::SandboxId id) override;
     Task<Result<std::vector<domain::InventoryItem>>> list(Deadline deadline) override;
     Task<void> stop(Deadline deadline) override;
+    Task<Result<std::string>> ask_anything(std::string action, domain::SandboxId id, nlohmann::json payload,
+                                           std::chrono::milliseconds limit) override;
 
 private:
     /// A create or exec from its being asked for to its end. Belongs to that call.
@@ -61,6 +66,8 @@ private:
     [[nodiscard]] domain::SandboxId fresh_id();
     Task<void> conduct(std::shared_ptr<Run> run, std::shared_ptr<DriverProcess> process);
     /// Runs the driver once, and stops it when the caller is cancelled. `call` is told of the process.
+    Task<Result<DriverRun>> run_once(domain::SandboxId id, nlohmann::json payload, DriverOrder order,
+                                     Call* call = nullptr);
     Task<Result<nlohmann::json>> ask(domain::SandboxId id, nlohmann::json payload, DriverOrder order,
                                      Call* call = nullptr);
     Task<Result<nlohmann::json>> ask(std::string action, domain::SandboxId id, nlohmann::json payload,

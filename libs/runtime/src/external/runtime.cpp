@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/cancellation_state.hpp>
@@ -30,17 +28,6 @@ constexpr std::size_t kReadHere = 256 * 1024;
 constexpr auto kKillTime = 700ms;
 /// On a host where a kill takes its time.
 constexpr auto kLongestWait = 15s;
-
-/// The worker's environment less what is the worker's own business, and what the contract adds.
-std::vector<std::string> driver_environment(const ExternalSettings& settings) {
-    std::vector<std::string> variables;
-    for (char** entry = environ; *entry != nullptr; ++entry)
-        if (!std::string_view(*entry).starts_with("SANDBOX_")) variables.emplace_back(*entry);
-    // A driver's working directory is not ours.
-    variables.push_back("SANDBOX_STATE_DIR=" + std::filesystem::absolute(settings.state_dir).string());
-    variables.push_back("SANDBOX_NODE_NAME=" + settings.node_name);
-    return variables;
-}
 
 std::vector<std::string> values_of(const std::map<std::string, std::string>& env) {
     std::vector<std::string> values;
@@ -81,10 +68,7 @@ struct ExternalRuntime::Registration {
 ExternalRuntime::ExternalRuntime(asio::any_io_executor executor, ExternalSettings settings)
     : executor_(executor),
       settings_(std::move(settings)),
-      program_{.path = settings_.driver,
-               .launcher = settings_.launcher,
-               .environment = driver_environment(settings_),
-               .kill_grace = settings_.limits.kill_grace},
+      program_(driver_program(settings_)),
       tasks_(std::move(executor)) {}
 
 Task<void> ExternalRuntime::stop(Deadline deadline) {
@@ -130,12 +114,12 @@ Task<void> ExternalRuntime::conduct(std::shared_ptr<Run> run, std::shared_ptr<Dr
     run->ended.notify_all();
 }
 
-Task<Result<json>> ExternalRuntime::ask(domain::SandboxId id, json payload, DriverOrder order, Call* call) {
+Task<Result<DriverRun>> ExternalRuntime::run_once(domain::SandboxId id, json payload, DriverOrder order, Call* call) {
     if (stopped_) co_return fail(Code::cancelled, "the worker stops");
-    auto given = order;
-    given.request = request_text(id, payload);
+    const auto action = order.action;
+    order.request = request_text(id, payload);
     payload = nullptr;
-    const auto process = std::make_shared<DriverProcess>(executor_, program_, std::move(given));
+    const auto process = std::make_shared<DriverProcess>(executor_, program_, std::move(order));
     struct StopWhenLeft {
         explicit StopWhenLeft(DriverProcess& of_process) : process(of_process) {}
         StopWhenLeft(const StopWhenLeft&) = delete;
@@ -149,9 +133,13 @@ Task<Result<json>> ExternalRuntime::ask(domain::SandboxId id, json payload, Driv
         if (call->cancelled) process->stop();
     }
     const auto run = std::make_shared<Run>();
-    tasks_.spawn("driver " + order.action, conduct(run, process));
+    tasks_.spawn("driver " + action, conduct(run, process));
     while (!run->end) co_await run->ended.wait(Deadline::max());
-    auto& end = *run->end;
+    co_return std::move(*run->end);
+}
+
+Task<Result<json>> ExternalRuntime::ask(domain::SandboxId id, json payload, DriverOrder order, Call* call) {
+    auto end = co_await run_once(id, std::move(payload), order, call);
     if (!end) co_return fail(std::move(end.error()));
     if (end->answer.size() <= kReadHere) co_return result_of(std::move(*end), order);
     auto read = [kept = std::move(*end), order]() mutable { return result_of(std::move(kept), order); };
@@ -162,6 +150,16 @@ Task<Result<json>> ExternalRuntime::ask(std::string action, domain::SandboxId id
                                         std::chrono::milliseconds limit) {
     auto plain = order(std::move(action), id, kPlainAnswerLimit, limit);
     co_return co_await ask(id, std::move(payload), std::move(plain));
+}
+
+Task<Result<std::string>> ExternalRuntime::ask_anything(std::string action, domain::SandboxId id, json payload,
+                                                        std::chrono::milliseconds limit) {
+    const auto plain = order(std::move(action), id, kPlainAnswerLimit, limit);
+    auto end = co_await run_once(id, std::move(payload), plain);
+    if (!end) co_return fail(std::move(end.error()));
+    if (end->end == DriverRun::End::exited && end->status == 0) co_return std::move(end->answer);
+    const auto read = result_of(std::move(*end), plain);
+    co_return fail(read ? Error(Code::unavailable, "the driver failed") : read.error());
 }
 
 // ---- turns: one call of a sandbox at a time, but for cancel and delete ----
@@ -381,7 +379,7 @@ Task<Result<void>> ExternalRuntime::destroy(domain::SandboxId id) {
 
 namespace sandbox::runtime {
 
-std::unique_ptr<Runtime> create_external_runtime(asio::any_io_executor executor, ExternalSettings settings) {
+std::unique_ptr<DriverRuntime> create_external_runtime(asio::any_io_executor executor, ExternalSettings settings) {
     return std::make_unique<external::ExternalRuntime>(std::move(executor), std::move(settings));
 }
 

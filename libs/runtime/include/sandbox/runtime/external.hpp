@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <sandbox/domain/spec.hpp>
 #include <sandbox/runtime/runtime.hpp>
@@ -19,7 +20,7 @@ struct DriverLimits {
     std::chrono::milliseconds create{120'000};
     std::chrono::milliseconds beyond_exec{5'000};  // past the command's own time limit
     std::chrono::milliseconds destroy{60'000};
-    std::chrono::milliseconds list{10'000};
+    std::chrono::milliseconds list{5'000};  // a heartbeat waits for it
     std::chrono::milliseconds cancel{10'000};
     std::chrono::milliseconds kill_grace{2'000};  // between SIGTERM and SIGKILL
 };
@@ -36,9 +37,17 @@ struct ExternalSettings {
     std::chrono::milliseconds probe_again{60'000};
 };
 
+/// Beside what a worker asks, what somebody does who tries a driver.
+class DriverRuntime : public Runtime {
+public:
+    /// One run for an action of any name: what it printed, when it ended with status 0 in that time.
+    virtual Task<Result<std::string>> ask_anything(std::string action, domain::SandboxId id, nlohmann::json payload,
+                                                   std::chrono::milliseconds limit) = 0;
+};
+
 /// Sandboxes of a program that is run once for each action: docs/runtime-driver.md is its contract. The process must
 /// ignore SIGPIPE.
-[[nodiscard]] std::unique_ptr<Runtime> create_external_runtime(asio::any_io_executor executor,
-                                                               ExternalSettings settings);
+[[nodiscard]] std::unique_ptr<DriverRuntime> create_external_runtime(asio::any_io_executor executor,
+                                                                     ExternalSettings settings);
 
 }  // namespace sandbox::runtime
