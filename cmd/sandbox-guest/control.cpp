@@ -94,7 +94,6 @@ bool send_start(const Fd& control, std::string_view bytes, const std::array<Fd, 
     return sendmsg(control.get(), &envelope.header, MSG_NOSIGNAL) >= 0;
 }
 
-// Empty when PID 1 has closed it. The bytes lie in the buffer.
 Message receive(const Fd& control, std::span<char> buffer) {
     Message message;
     Envelope envelope(buffer.data(), buffer.size());

@@ -18,7 +18,6 @@ constexpr std::size_t kMax = 128;  // each costs a process of the sandbox; more 
 }  // namespace
 
 void Lingering::add(pid_t supervisor, Fd control, std::optional<std::uint64_t> refused_before) {
-    if (!control) return;
     if (trees_.size() == kMax) {
         send_command(trees_.front().control, Command::release);
         trees_.erase(trees_.begin());
